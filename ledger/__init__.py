@@ -1,0 +1,1 @@
+"""The record: what we meant to do, what we know, and who decided."""

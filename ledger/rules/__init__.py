@@ -1,0 +1,1 @@
+"""The rules that decide: pure Python without Django, database, clock or environment."""

@@ -1,0 +1,114 @@
+"""What a decision form still lacks, in words: the same check for the page and for the verb."""
+
+from collections.abc import Iterable, Mapping
+
+from ledger.rules.cases import CaseFacts, read
+from ledger.rules.contract import FoundObject
+from ledger.rules.decisions import Option, Typed
+from ledger.rules.money import BadAmount, readings
+from ledger.rules.words import Words, numbered, say
+
+LAST = 4
+
+
+def shortcomings(
+    option: Option,
+    facts: CaseFacts,
+    *,
+    reason_code: str,
+    words: str,
+    evidence: tuple[int, ...] = (),
+    object_id: str | None = None,
+    typed: Mapping[str, str] | None = None,
+) -> tuple[Words, ...]:
+    """Every thing missing or wrong, in the order of the form; empty where it may be recorded.
+
+    `evidence` are the entry numbers relied on, `object_id` the one chosen of several, `typed` what
+    was typed by the names of `Typed`. What should have been typed is never said.
+    """
+    if not option.available:
+        return (option.why,)
+    chosen = option.object_id or object_id
+    lacks = [
+        *_reason(option, reason_code),
+        *_evidence(option, evidence),
+        *_choice(option, object_id),
+        *_length(option, words),
+    ]
+    found = read(facts).objects.get(chosen or "")
+    for field in option.typed:
+        lacks += _typed(field, (typed or {}).get(field, ""), facts, found)
+    return tuple(lacks)
+
+
+def _reason(option: Option, reason_code: str) -> Iterable[Words]:
+    known = {reason.code for reason in option.reason_codes}
+    if known and reason_code not in known:
+        yield say("Choose a reason from the list.")
+
+
+def _evidence(option: Option, evidence: tuple[int, ...]) -> Iterable[Words]:
+    """At least the newest finding must be relied on, and nothing that carries no proof."""
+    if not option.evidence:
+        return
+    if option.evidence[-1] not in evidence:
+        yield say("Choose the evidence you rely on: {no}.", no=numbered(option.evidence[-1:]))
+    foreign = tuple(sorted(set(evidence) - set(option.evidence)))
+    if foreign:
+        yield say("{nos} does not carry this decision.", nos=numbered(foreign))
+
+
+def _choice(option: Option, object_id: str | None) -> Iterable[Words]:
+    if option.candidates and object_id not in option.candidates:
+        yield say("Choose the one that is ours.")
+    if option.object_id is not None and object_id not in (None, option.object_id):
+        yield say("The receipt is another one than the page showed. Read the case again.")
+
+
+def _length(option: Option, words: str) -> Iterable[Words]:
+    """Enough of them, and not one letter held down."""
+    text = " ".join(words.split())
+    if len(text) < option.words_minimum:
+        yield say("Say why in your words, {count} characters or more.", count=option.words_minimum)
+    elif option.words_minimum and len(set(text.lower())) < LAST:
+        yield say("Say why in words that another person understands.")
+
+
+def _typed(field: Typed, text: str, facts: CaseFacts, found: FoundObject | None) -> Iterable[Words]:
+    title = facts.contract.provider_title
+    if not text.strip():
+        yield say(_ASKED[field], title=title)
+    elif not _matches(field, text.strip(), facts, found):
+        yield say(_WRONG[field], title=title)
+
+
+def _matches(field: Typed, text: str, facts: CaseFacts, found: FoundObject | None) -> bool:
+    if field is Typed.INTENT_AMOUNT:
+        return _is_amount(text, facts.amount_minor, facts.currency)
+    if found is None:
+        return False
+    if field is Typed.FOUND_AMOUNT:
+        return _is_amount(text, found.amount_minor, found.currency)
+    return text.casefold() == found.object_id[-LAST:].casefold()
+
+
+def _is_amount(text: str, minor: int | None, currency: str | None) -> bool:
+    """Any way of writing it, with its currency."""
+    if minor is None or currency is None or currency not in text.upper():
+        return False
+    try:
+        return minor in readings(text, currency)
+    except BadAmount:
+        return False
+
+
+_ASKED = {
+    Typed.OBJECT_LAST_FOUR: "Type the last 4 of the id that {title} holds.",
+    Typed.FOUND_AMOUNT: "Type the amount that {title} holds, with its currency.",
+    Typed.INTENT_AMOUNT: "Type the amount that we meant to send, with its currency.",
+}
+_WRONG = {
+    Typed.OBJECT_LAST_FOUR: "Not what {title} holds. Read it again in Sent and found.",
+    Typed.FOUND_AMOUNT: "Not what {title} holds. Read it again in Sent and found.",
+    Typed.INTENT_AMOUNT: "Not what we meant to send. Read it again in Sent and found.",
+}
