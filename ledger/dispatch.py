@@ -287,7 +287,8 @@ def _hand(kind: str, outcome: SendOutcome) -> Hand:
     refs = [f"request:{answer.request_id}"] if answer.request_id else []
     if found is not None:
         facts["found"] = asdict(found)
-        refs.append(f"object:{found.object_id}")
+    if isinstance(outcome, Unclear) and found is not None:
+        refs.append(f"object:{found.object_id}")  # a confirmed one is the receipt
     return Hand(
         kind=kind,
         actor=Actor.WORKER,
@@ -333,7 +334,7 @@ def _move(
         body=hand.body,
         finding=hand.finding,
         object_id=hand.object_id,
-        refs=hand.refs,
+        refs=[*(hand.refs or ()), *([f"object:{hand.object_id}"] if hand.object_id else ())] or None,
     )
     no = audit.file(held.tenant_id, held.effect_id, late)
     if no is None:

@@ -19,7 +19,9 @@ def judge(case: Case, finding: Finding, look: Look, hand: Hand) -> int | None:
     None means that nothing may settle by itself here. Only one object that agrees in every compared
     field, up to the ceiling, confirms; only an explicit failed object rejects; absence never does.
     """
-    if finding.code not in _SETTLES or finding.route is Route.BY_ATTRIBUTES or not _allowed(case):
+    if finding.code not in _SETTLES or finding.route is Route.BY_ATTRIBUTES:
+        return None
+    if not _allowed(case):
         return None
     settled = replace(hand, kind="settled_itself")
     if finding.code is FindingCode.EXACT:

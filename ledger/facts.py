@@ -107,7 +107,7 @@ def case(tenant_id: UUID, effect_id: UUID, *, now: datetime) -> Case:
         raise NotFound()
     own = {"tenant_id": tenant_id, "effect_id": effect_id}
     contract = contracts.load(effect.provider, effect.operation, effect.contract_version)
-    # Its key_until is infinite where no key is kept, which Python cannot hold; effect has it as null.
+    # Its key_until is infinite where no key is kept, which Python cannot hold; effect has null.
     opened = OpenEffect.objects.filter(**own).defer("key_until").first()
     stored = _stored_entries(tenant_id, effect_id)
     view = _view(effect, request=stored[0][-1])

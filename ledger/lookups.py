@@ -14,9 +14,9 @@ from ledger.audit import Hand
 from ledger.errors import NotFound, TooMany
 from ledger.facts import Case
 from ledger.ids import new_id
-from ledger.rules.contract import Look, Route
+from ledger.rules.contract import Look
 from ledger.rules.finding_json import finding_to_json
-from ledger.rules.findings import Finding, FindingCode
+from ledger.rules.findings import Finding
 from ledger.rules.states import Actor, State
 from ledger.sql import row, rows
 
@@ -144,9 +144,9 @@ def record(taken: Taken, looks: tuple[tuple[Look, Finding], ...], *, now: dateti
 
 
 def _hand(taken: Taken, look: Look, finding: Finding) -> Hand:
-    refs = [f"object:{found.object_id}" for found in look.objects[:20]]
+    refs = [f"object:{found.object_id}" for found in finding.objects]
     if look.answer.request_id:
-        refs.append(f"request:{look.answer.request_id}")
+        refs.append(f"lookup:{look.answer.request_id}")
     return Hand(
         kind="lookup",
         actor=Actor.RECONCILER,
@@ -158,16 +158,10 @@ def _hand(taken: Taken, look: Look, finding: Finding) -> Hand:
                 "lookup_id": str(taken.lookup_id),
             }
         ),
-        finding=stored_code(finding),
+        finding=finding.kept_as.value,
         object_id=finding.object_id,
         refs=refs or None,
     )
-
-
-def stored_code(finding: Finding) -> str:
-    """The finding's code as the entry keeps it: a match by attributes alone is only likely."""
-    by_attributes = finding.route is Route.BY_ATTRIBUTES
-    return "likely" if by_attributes and finding.code is FindingCode.EXACT else finding.code.value
 
 
 def _kept(look: Look) -> dict[str, Any]:
@@ -185,5 +179,5 @@ def _agenda(case: Case, finding: Finding, now: datetime) -> dict[str, Any]:
         tenant_id=case.tenant_id,
         now=now,
         due_at=due_at,
-        finding=stored_code(finding),
+        finding=finding.code,
     ).kwargs()

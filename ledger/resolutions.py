@@ -1,7 +1,7 @@
 """OPERATOR: decide an effect on its evidence, or escalate it to somebody named."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -72,22 +72,23 @@ def propose(tenant_id: UUID, effect_id: UUID, proposal: Proposal, *, by: Acting)
     Raises NotPermitted, NotFound, StaleState (it moved), NotPossible (why not, in words), BadForm
     (by field), SecondPersonNeeded, EvidenceDoesNotCarry or RetryClosed; then nothing was recorded.
     """
-    if done := _result(tenant_id, proposal.command_id):
+    if done := _result(tenant_id, effect_id, proposal.command_id):
         return done
     try:
         with transaction.atomic():
-            _decide(tenant_id, effect_id, proposal, by)
+            decided = _decide(tenant_id, effect_id, proposal, by)
     except LedgerError:
-        if done := _result(tenant_id, proposal.command_id):
+        if done := _result(tenant_id, effect_id, proposal.command_id):
             return done
         raise
-    first = _result(tenant_id, proposal.command_id)
+    first = _result(tenant_id, effect_id, proposal.command_id)
     if first is None:
         raise NotFound()
-    return Resolved(first.resolution_id, first.action, first.no, first.state, replayed=False)
+    return replace(first, replayed=not decided)
 
 
-def _decide(tenant_id: UUID, effect_id: UUID, proposal: Proposal, by: Acting) -> None:
+def _decide(tenant_id: UUID, effect_id: UUID, proposal: Proposal, by: Acting) -> bool:
+    """Record the decision and apply it; False where the same command did so a moment before."""
     access.require(by, tenant_id, "propose")
     case = facts.case(tenant_id, effect_id, now=clock.now())
     if case.effect.version != proposal.version:
@@ -119,6 +120,7 @@ def _decide(tenant_id: UUID, effect_id: UUID, proposal: Proposal, by: Acting) ->
             "insert into application (tenant_id, resolution_id) values (%s, %s)",
             (tenant_id, resolution_id),
         )
+    return added is not None
 
 
 def _check(case: Case, chosen: Option, proposal: Proposal) -> None:
@@ -142,12 +144,12 @@ def _check(case: Case, chosen: Option, proposal: Proposal) -> None:
         raise BadForm(lacks=lacks)
 
 
-def _result(tenant_id: UUID, command_id: UUID) -> Resolved | None:
+def _result(tenant_id: UUID, effect_id: UUID, command_id: UUID) -> Resolved | None:
     found = row(
         "select r.resolution_id, r.action, a.no, a.to_state from resolution r"
         " join application a using (tenant_id, resolution_id)"
-        " where r.tenant_id = %s and r.command_id = %s",
-        (tenant_id, command_id),
+        " where r.tenant_id = %s and r.effect_id = %s and r.command_id = %s",
+        (tenant_id, effect_id, command_id),
     )
     return Resolved(found[0], found[1], found[2], State(found[3]), replayed=True) if found else None
 

@@ -117,18 +117,20 @@ create table payload (
   primary key (tenant_id, effect_id, no));
 
 -- Every effect that is not terminal: the queue, the sweeps' agenda and the freeze.
+-- What moves stands together before what stays: an update logs the bytes from the first changed
+-- column to the last.
 create table effect_open (
   tenant_id uuid not null, effect_id uuid not null, state smallint not null,
-  priority smallint not null default 4, key_until timestamptz not null default 'infinity',
-  rank_minor bigint not null default 0, rank_until timestamptz, due_at timestamptz not null,
-  since timestamptz not null, created_at timestamptz not null,
-  counts_from timestamptz, finding text, cause text, last_no int not null, looks smallint not null,
-  intent_key text not null, operation text not null, provider text not null,
-  account text not null, environment text not null, recipient_label text,
-  object_type text, object_ref text, amount_minor bigint, currency text not null,
-  exclusive boolean not null, workflow_id text, first_attempt_at timestamptz,
+  priority smallint not null default 4, last_no int not null, due_at timestamptz not null,
+  since timestamptz not null, key_until timestamptz not null default 'infinity',
+  first_attempt_at timestamptz, counts_from timestamptz, rank_minor bigint not null default 0,
+  rank_until timestamptz, looks smallint not null, finding text, cause text,
   claim_by uuid, claim_until timestamptz, snoozed_until timestamptz, resolution_id uuid,
   escalated_at timestamptz, escalated_to text, next_check_at timestamptz,
+  exclusive boolean not null, amount_minor bigint, currency text not null,
+  created_at timestamptz not null, intent_key text not null, operation text not null,
+  provider text not null, account text not null, environment text not null,
+  recipient_label text, object_type text, object_ref text, workflow_id text,
   primary key (tenant_id, effect_id)) with (fillfactor = 60);
 create index effect_open_due on effect_open (due_at);
 create index effect_open_priority on effect_open
@@ -143,7 +145,7 @@ create unique index one_object_at_a_time on effect_open
 -- Provider object ids, provider request ids, keys that others sent; `receipt` proves an effect.
 create table effect_ref (
   tenant_id uuid not null, ref text collate "C" not null, kind text not null
-    check (kind in ('receipt', 'object', 'request', 'key')),
+    check (kind in ('receipt', 'object', 'request', 'key', 'lookup')),
   effect_id uuid not null, provider text not null, account text not null,
   primary key (tenant_id, ref, kind, effect_id));
 create unique index one_receipt_one_effect on effect_ref (tenant_id, provider, account, ref)

@@ -73,8 +73,10 @@ create trigger derive before insert on application for each row execute function
 create function apply_resolution() returns trigger language plpgsql security definer
   set search_path = public, pg_temp as $$
 declare r resolution; e effect; found_as text; relied entry; begin
+  -- Two that decide at once both hold the row by their resolution's foreign key: a lock of that kind
+  -- lets the second wait for the first; `for update` would lock them against each other.
   select * into e from effect where tenant_id = new.tenant_id and effect_id = new.effect_id
-    for update;
+    for no key update;
   select * into r from resolution where tenant_id = new.tenant_id
     and resolution_id = new.resolution_id;
   if e.state <> r.from_state or e.version <> r.version then
@@ -92,7 +94,8 @@ declare r resolution; e effect; found_as text; relied entry; begin
     raise exception using errcode = 'AS403', message = 'not_permitted';
   end if;
   select * into relied from entry n where n.tenant_id = r.tenant_id and n.effect_id = r.effect_id
-    and n.no = any(r.evidence) and n.finding is not null order by n.no desc limit 1;
+    and n.no = any(r.evidence) and n.finding is not null and n.kind <> 'decision'
+    order by n.no desc limit 1;
   perform refuse_unfounded(r, e, relied);
   update effect set state = r.to_state, hand = row('decision', 'operator', r.resolution_id, null,
       r.words, null, relied.finding, relied.object_id, null, null, null, null, null,
@@ -112,10 +115,13 @@ create trigger applied after insert on application for each row execute function
 -- What each decision must rest on; the newest finding may not speak against it.
 create function refuse_unfounded(r resolution, e effect, relied entry) returns void
   language plpgsql as $$
-declare newest entry; begin
+declare newest entry; happened boolean; begin
   select * into newest from entry n where n.tenant_id = r.tenant_id and n.effect_id = r.effect_id
     and n.finding is not null and n.finding not in ('failing', 'unsupported')
-    order by n.no desc limit 1;
+    and n.kind <> 'decision' order by n.no desc limit 1;
+  happened := exists (select from entry n where n.tenant_id = r.tenant_id
+    and n.effect_id = r.effect_id
+    and n.finding in ('exact', 'likely', 'differs', 'several', 'pending', 'reversed'));
   if r.action = 'accept' and relied.finding = 'likely' then                            -- K5
     raise exception using errcode = 'AS403', message = 'second_person_needed';
   elsif r.action = 'accept' then
@@ -126,13 +132,20 @@ declare newest entry; begin
     end if;
     return;
   end if;
-  if r.action = 'reject' and relied.finding = 'failed_object' and newest.no = relied.no then
+  if relied.at <= e.last_attempt_at then  -- what was so before the last sending proves nothing of it
+    raise exception using errcode = 'AS422', message = 'evidence_does_not_carry';
+  end if;
+  if r.action = 'reject' and relied.finding = 'failed_object'
+      and (newest.no = relied.no or newest.finding = 'absent' and not happened) then
     return;
   end if;
   if relied.finding is distinct from 'absent' or newest.finding is distinct from 'absent'
-      or exists (select from entry n where n.tenant_id = r.tenant_id and n.effect_id = r.effect_id
-        and n.finding in ('exact', 'likely', 'differs', 'several', 'pending', 'reversed')) then
+      or happened then
     raise exception using errcode = 'AS422', message = 'evidence_does_not_carry';
+  end if;
+  if exists (select from entry n where n.tenant_id = r.tenant_id and n.effect_id = r.effect_id
+      and n.no = 1 and n.kind = 'taken_in') then
+    raise exception using errcode = 'AS403', message = 'second_person_needed';
   end if;
   if r.action = 'redispatch' and (e.key_until is null or newest.at < now() - interval '10 minutes'
       or now() >= e.key_until - key_margin(e.key_window_seconds)) then

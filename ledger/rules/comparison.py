@@ -9,6 +9,7 @@ from ledger.rules.contract import Contract, FoundObject, IntentView
 from ledger.rules.money import format_amount
 from ledger.rules.words import duration
 
+_VERSION = re.compile(r":v[1-9][0-9]*$")
 _INTENT_KEY = re.compile(r"[^:]+(?::[^:]+)+:v[1-9][0-9]*")
 
 
@@ -66,6 +67,11 @@ def names_another(view: IntentView, found: FoundObject) -> bool:
     reference = found.reference or ""
     both_keys = _INTENT_KEY.fullmatch(reference) and _INTENT_KEY.fullmatch(view.intent_key)
     return bool(both_keys) and reference != view.intent_key
+
+
+def names_of(view: IntentView) -> frozenset[str]:
+    """How an object may name this intent: by its keys, with or without the version."""
+    return frozenset({view.intent_key, view.provider_key, _VERSION.sub("", view.intent_key)})
 
 
 def shown(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ledger.rules.cases import CaseFacts, Decision
+from ledger.rules.cases import CaseFacts, Decision, read
 from ledger.rules.decisions import Option
 from ledger.rules.money import format_money
 from ledger.rules.states import RejectKind
@@ -141,4 +141,7 @@ def _since(option: Option, facts: CaseFacts) -> str:
     above = second is not None and facts.amount_minor is not None and facts.amount_minor >= second
     if above and facts.currency is not None and second is not None:
         return f", since {facts.money} is at or above {format_money(second, facts.currency)}"
+    newest = read(facts).newest
+    if option.decision is Decision.ACCEPT and newest is not None and not newest.finding.tied:
+        return ": what only fits, with nothing on it that is ours, always does"
     return _ALWAYS.get(option.decision, ", as the policy says")

@@ -256,7 +256,7 @@ _FORMS_OF_ACCEPTING = {
     FindingCode.DIFFERS: Decision.ACCEPT_WITH_DIFFERENCE,
     FindingCode.SEVERAL: Decision.ACCEPT_ONE_OF_SEVERAL,
 }
-_WORDS_FOR_A_LIKENESS = 10
+_WORDS_FOR_A_LIKENESS, _PEOPLE_FOR_WEAK_PROOF = 10, 2
 
 
 def options(facts: CaseFacts) -> tuple[Option, ...]:
@@ -276,6 +276,8 @@ def _option(decision: Decision, facts: CaseFacts, reading: Reading) -> Option:
     people = facts.people_required.get(decision, STRICTEST)
     if decision in (Decision.ESCALATE, Decision.LOOK_UP):
         people = MINIMUM_PEOPLE[decision]
+    if _is_weak(decision, facts, reading):
+        people = max(people, _PEOPLE_FOR_WEAK_PROOF)
     asked = _asked(decision, rule, facts, reading, people=people)
     chosen = decision is Decision.ACCEPT_ONE_OF_SEVERAL
     return Option(
@@ -306,9 +308,26 @@ def _asked(
     if not facts.contract.has_amount:
         typed = tuple(t for t in typed if t is Typed.OBJECT_LAST_FOUR)
     least = asked.words_minimum
-    if decision is Decision.ACCEPT and _route(reading) is Route.BY_ATTRIBUTES:
+    if decision is Decision.ACCEPT and _is_likeness(reading):
         least = max(least, _WORDS_FOR_A_LIKENESS)
     return Asked(least, typed)
+
+
+def _is_likeness(reading: Reading) -> bool:
+    """Whether the newest finding is an object that only fits, with nothing on it that is ours."""
+    return reading.newest is not None and not reading.newest.finding.tied
+
+
+def _is_weak(decision: Decision, facts: CaseFacts, reading: Reading) -> bool:
+    """Proof that one person alone never settles on, whatever the amount.
+
+    An object that only fits could be somebody else's twin; and that nothing exists for an effect
+    taken in rests on a key or request id that its source merely claims.
+    """
+    if decision is Decision.ACCEPT:
+        return _is_likeness(reading)
+    absent = reading.is_newest(FindingCode.ABSENT)
+    return decision is Decision.REJECT and facts.taken_in and absent
 
 
 def _does(rule: Rule, facts: CaseFacts, reading: Reading) -> Words:
@@ -325,10 +344,6 @@ def _receipt(rule: Rule, reading: Reading) -> str | None:
     if rule.target is not State.CONFIRMED or reading.newest is None:
         return None
     return reading.newest.finding.object_id
-
-
-def _route(reading: Reading) -> Route | None:
-    return reading.newest.finding.route if reading.newest else None
 
 
 def _fitting(rule: Rule, facts: CaseFacts, reading: Reading) -> tuple[ReasonCode, ...]:

@@ -33,6 +33,7 @@ def finding_to_json(finding: Finding) -> str:
         "retry_until": _moment(finding.retry_until),
         "look_again_at": _moment(finding.look_again_at),
         "left_out": list(finding.left_out),
+        "tied": finding.tied,
     }
     return canonical(_clean(body)).decode()
 
@@ -58,6 +59,7 @@ def finding_from_json(text: str | bytes) -> Finding:
         retry_until=_moment_from(data["retry_until"]),
         look_again_at=_moment_from(data["look_again_at"]),
         left_out=tuple(_text(item) for item in _items(data["left_out"])),
+        tied=data["tied"] is True,
     )
 
 

@@ -13,6 +13,7 @@ from ledger.rules.comparison import (
     compare,
     differences,
     names_another,
+    names_of,
 )
 from ledger.rules.contract import (
     Contract,
@@ -33,6 +34,7 @@ class FindingCode(StrEnum):
     """What a lookup found. Only `PROOF` settles anything; `HAPPENED` forbids to say it did not."""
 
     EXACT = "exact"
+    LIKELY = "likely"
     DIFFERS = "differs"
     SEVERAL = "several"
     PENDING = "pending"
@@ -45,7 +47,7 @@ class FindingCode(StrEnum):
 
 
 _F = FindingCode
-HAPPENED = frozenset({_F.EXACT, _F.DIFFERS, _F.SEVERAL, _F.PENDING, _F.REVERSED})
+HAPPENED = frozenset({_F.EXACT, _F.LIKELY, _F.DIFFERS, _F.SEVERAL, _F.PENDING, _F.REVERSED})
 PROOF = frozenset({_F.EXACT, _F.DIFFERS, _F.FAILED_OBJECT, _F.REVERSED, _F.ABSENT})
 SILENT = frozenset({_F.FAILING, _F.UNSUPPORTED})
 
@@ -57,7 +59,8 @@ class Finding:
     `objects` are those that could be this effect's, live ones first, at most 20; `left_out` the ids
     of those that are other effects'. `clauses` stand where nothing was found.
     `counts_from` is when an absence by this route counts, `retry_until` when the last send under
-    the same key must be over, `look_again_at` when asking again can change the finding.
+    the same key must be over, `look_again_at` when asking again can change the finding. `tied` is
+    False where an object only fits what we sent: nothing on it names our key or request.
     """
 
     code: FindingCode
@@ -72,11 +75,17 @@ class Finding:
     retry_until: datetime | None = None
     look_again_at: datetime | None = None
     left_out: tuple[str, ...] = ()
+    tied: bool = True
 
     @property
     def object(self) -> FoundObject | None:
         """The one object the finding is about, or None."""
         return next((o for o in self.objects if o.object_id == self.object_id), None)
+
+    @property
+    def kept_as(self) -> FindingCode:
+        """The code as the record keeps it: an exact match that only fits is `likely`."""
+        return _F.LIKELY if self.code is _F.EXACT and not self.tied else self.code
 
 
 def judge(
@@ -135,13 +144,14 @@ def _is_anothers(
     return named or found.object_id in claimed
 
 
+def _is_tied(view: IntentView, route: Route, found: FoundObject) -> bool:
+    """Whether an object names our key or request: what only fits could be somebody else's twin."""
+    return route is not Route.BY_ATTRIBUTES or found.reference in names_of(view)
+
+
 def _is_ours(view: IntentView, look: Look, found: FoundObject, contract: Contract) -> bool:
     """Whether a failed object is this effect's: by attributes it could be anybody's."""
-    tied = look.route is not Route.BY_ATTRIBUTES or found.reference in (
-        view.intent_key,
-        view.provider_key,
-    )
-    return tied and agrees(compare(view, found, contract))
+    return _is_tied(view, look.route, found) and agrees(compare(view, found, contract))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +187,7 @@ class _Draft:
             retry_until=retry_until(self.view.first_dispatch_at, self.contract),
             look_again_at=look_again_at,
             left_out=self.left_out,
+            tied=about is None or _is_tied(self.view, self.look.route, about),
         )
 
     def sentence(self, template: str, **values: str | int | datetime) -> Words:

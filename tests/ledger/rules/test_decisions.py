@@ -33,7 +33,10 @@ from tests.ledger.rules.samples import (
     item,
     lock,
     message_contract,
+    view,
 )
+
+LIKENESS = item(6, found(reference=None), route=Route.BY_ATTRIBUTES)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +212,8 @@ ALONE, ABOVE = 1, 2
     [
         ("accept", EXACT, ALONE, 0, ""),
         ("accept", EXACT, ABOVE, 10, "object_last_four"),
-        ("accept", item(6, found(), route=Route.BY_ATTRIBUTES), ALONE, 10, ""),
+        ("accept", item(6, found(), route=Route.BY_ATTRIBUTES), ALONE, 0, ""),
+        ("accept", LIKENESS, ALONE, 10, "object_last_four"),
         ("accept_with_difference", SHORT, ABOVE, 40, "object_last_four found_amount"),
         ("accept_one_of_several", TWO, ABOVE, 40, "object_last_four found_amount"),
         ("reject", ABSENT, ALONE, 10, ""),
@@ -312,3 +316,31 @@ def test_a_contract_that_lists_no_refusal_declines_nothing() -> None:
 def test_options_are_values() -> None:
     one: Option = option(Decision.ACCEPT, facts(EXACT))
     assert one == option(Decision.ACCEPT, facts(EXACT))
+
+
+@pytest.mark.parametrize(
+    ("reference", "people"),
+    [
+        (None, 2),
+        ("somebody else's", 2),
+        (view().intent_key, 1),
+        (view().intent_key.rpartition(":v")[0], 1),
+        (view().provider_key, 1),
+    ],
+)
+def test_an_object_that_only_fits_takes_a_second_person(reference: str | None, people: int) -> None:
+    found_by_fit = item(6, found(reference=reference), route=Route.BY_ATTRIBUTES)
+    alone = dict.fromkeys(Decision, 1)
+    assert option(Decision.ACCEPT, facts(found_by_fit, people_required=alone)).people == people
+
+
+@pytest.mark.parametrize(("taken_in", "people"), [(False, 1), (True, 2)])
+def test_absence_of_what_was_taken_in_takes_a_second_person(taken_in: bool, people: int) -> None:
+    alone = dict.fromkeys(Decision, 1)
+    case = facts(ABSENT, taken_in=taken_in, people_required=alone)
+    assert option(Decision.REJECT, case).people == people
+
+
+def test_only_what_fits_is_kept_as_likely() -> None:
+    assert LIKENESS.finding.kept_as is FindingCode.LIKELY
+    assert EXACT.finding.kept_as is FindingCode.EXACT
