@@ -15,14 +15,15 @@ from ledger.rules.digest import canonical
 from ledger.sql import row
 
 NIL = UUID(int=0)
-HAND = "row(%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)::effect_hand"
+HAND = "row(%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)::effect_hand"
 
 
 @dataclass(frozen=True, slots=True)
 class Hand:
     """The arguments of the entry in hand, in the order of the SQL type `effect_hand`.
 
-    `body` is canonical JSON bytes; `refs` are `kind:value`; a later `due_at`, `counts_from`,
+    `body` is canonical JSON bytes; `refs` are `kind:value`; `brief` says a finding in a few words,
+    for the queue; a later `due_at`, `counts_from`,
     `priority`, `rank_until` or `rank_minor` of None leaves the queue row's value as it is.
     """
 
@@ -40,6 +41,7 @@ class Hand:
     priority: int | None = None
     rank_until: datetime | None = None
     rank_minor: int | None = None
+    brief: str | None = None
 
     def params(self) -> tuple[Any, ...]:
         """The values for the placeholders of `HAND`."""

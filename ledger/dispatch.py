@@ -161,7 +161,7 @@ def settle(held: Claim, outcome: SendOutcome) -> Settled:
     match outcome:
         case Confirmed():
             try:
-                return _move(held, State.CONFIRMED, _confirming(held, outcome), outcome.answer)
+                return _confirm(held, outcome)
             except ReceiptTaken:
                 taken = Unclear(Cause.MISMATCH, outcome.answer, found=outcome.found)
                 return settle(held, taken)
@@ -171,16 +171,16 @@ def settle(held: Claim, outcome: SendOutcome) -> Settled:
                 "reject_kind": RejectKind.PROVIDER_DECLINED,
                 "completed_at": clock.now(),
             }
-            return _move(held, State.REJECTED, (sets, _hand("answer", outcome)), outcome.answer)
+            return _move(held, State.REJECTED, sets, _hand("answer", outcome))
         case NotProcessed():
             wait = outcome.retry_after_seconds or _RETRY_SECONDS
             due_at = clock.now() + timedelta(seconds=wait)
             hand = replace(_hand("returned", outcome), due_at=due_at)
-            return _move(held, State.PREPARED, ({}, hand), outcome.answer)
+            return _move(held, State.PREPARED, {}, hand)
         case Unclear():
             sets = {"cause": outcome.cause.value, "server_error": _tainted(held, outcome)}
             hand = replace(_hand("given_up", outcome), **_unknown_agenda(held))
-            return _move(held, State.UNKNOWN, (sets, hand), outcome.answer)
+            return _move(held, State.UNKNOWN, sets, hand)
 
 
 def give_up(held: Claim, cause: Cause) -> Settled:
@@ -299,24 +299,24 @@ def _hand(kind: str, outcome: SendOutcome) -> Hand:
     )
 
 
-def _confirming(held: Claim, outcome: Confirmed) -> tuple[dict[str, Any], Hand]:
+def _confirm(held: Claim, outcome: Confirmed) -> Settled:
     sets = {
         "provider_result_id": outcome.found.object_id,
         "response_digest": bytes.fromhex(outcome.answer.body_digest or ""),
         "completed_at": clock.now(),
         "provider_completed_at": outcome.found.created_at,
     }
-    return sets, _hand("answer", outcome)
+    return _move(held, State.CONFIRMED, sets, _hand("answer", outcome))
 
 
 def _found_as(outcome: SendOutcome) -> FindingCode:
-    return FindingCode.EXACT if isinstance(outcome, Confirmed) else FindingCode.DIFFERS
+    if isinstance(outcome, Confirmed):
+        return FindingCode.EXACT
+    mismatch = isinstance(outcome, Unclear) and outcome.cause is Cause.MISMATCH
+    return FindingCode.DIFFERS if mismatch else FindingCode.PENDING
 
 
-def _move(
-    held: Claim, target: State, change: tuple[dict[str, Any], Hand], answer: Answer
-) -> Settled:
-    sets, hand = change
+def _move(held: Claim, target: State, sets: dict[str, Any], hand: Hand) -> Settled:
     moved = transitions.step(
         held.tenant_id,
         held.effect_id,
@@ -328,13 +328,16 @@ def _move(
     )
     if moved is not None:
         return Settled(target, no=moved[0])
+    refs = list(hand.refs or ())
+    if hand.object_id:
+        refs.append(f"object:{hand.object_id}")
     late = Hand(
         kind="late_answer",
         actor=Actor.WORKER,
         body=hand.body,
         finding=hand.finding,
         object_id=hand.object_id,
-        refs=[*(hand.refs or ()), *([f"object:{hand.object_id}"] if hand.object_id else ())] or None,
+        refs=refs or None,
     )
     no = audit.file(held.tenant_id, held.effect_id, late)
     if no is None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -199,7 +199,8 @@ def _finding(
             answer=Answer(method="", path="", phase=Phase.ANSWERED, duration_ms=0),
             objects=(_found(body["found"]),),
         )
-        return judge(view, look, contract, now=at)
+        judged = judge(view, look, contract, now=at)
+        return judged if judged.kept_as == code else replace(judged, code=FindingCode(code))
     words = say("{title} refused it: {code}.", title=contract.provider_title, code=body["code"])
     return Finding(code=FindingCode(code), route=Route.BY_KEY, asked_at=at, words=words)
 

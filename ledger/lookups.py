@@ -14,9 +14,10 @@ from ledger.audit import Hand
 from ledger.errors import NotFound, TooMany
 from ledger.facts import Case
 from ledger.ids import new_id
+from ledger.rules.comparison import Verdict, shown
 from ledger.rules.contract import Look
 from ledger.rules.finding_json import finding_to_json
-from ledger.rules.findings import Finding
+from ledger.rules.findings import Finding, FindingCode
 from ledger.rules.states import Actor, State
 from ledger.sql import row, rows
 
@@ -161,7 +162,20 @@ def _hand(taken: Taken, look: Look, finding: Finding) -> Hand:
         finding=finding.kept_as.value,
         object_id=finding.object_id,
         refs=refs or None,
+        brief=_brief(finding),
     )
+
+
+def _brief(finding: Finding) -> str | None:
+    """The finding's own figure for the queue's row, where its code alone says too little."""
+    if finding.code is FindingCode.SEVERAL:
+        return f"{len(finding.objects)} candidates"
+    differing = [each for each in finding.comparisons if each.verdict is Verdict.DIFFERS]
+    if finding.code is not FindingCode.DIFFERS or not differing:
+        return None
+    name = "found" if differing[0].name == "amount" else shown(differing[0].name)
+    words = f"{name} {differing[0].note}"
+    return words[0].upper() + words[1:]
 
 
 def _kept(look: Look) -> dict[str, Any]:

@@ -14,7 +14,7 @@ create type effect_hand as (
   kind text, actor text, resolution_id uuid, lookup_id uuid, note text, body bytea,
   finding text, object_id text, refs text[],
   due_at timestamptz, counts_from timestamptz, priority smallint, rank_until timestamptz,
-  rank_minor bigint);
+  rank_minor bigint, brief text);
 
 create table effect (
   tenant_id uuid not null, effect_id uuid not null,
@@ -124,7 +124,7 @@ create table effect_open (
   priority smallint not null default 4, last_no int not null, due_at timestamptz not null,
   since timestamptz not null, key_until timestamptz not null default 'infinity',
   first_attempt_at timestamptz, counts_from timestamptz, rank_minor bigint not null default 0,
-  rank_until timestamptz, looks smallint not null, finding text, cause text,
+  rank_until timestamptz, looks smallint not null, finding text, brief text, cause text,
   claim_by uuid, claim_until timestamptz, snoozed_until timestamptz, resolution_id uuid,
   escalated_at timestamptz, escalated_to text, next_check_at timestamptz,
   exclusive boolean not null, amount_minor bigint, currency text not null,
@@ -148,6 +148,7 @@ create table effect_ref (
     check (kind in ('receipt', 'object', 'request', 'key', 'lookup')),
   effect_id uuid not null, provider text not null, account text not null,
   primary key (tenant_id, ref, kind, effect_id));
+create index effect_ref_effect on effect_ref (tenant_id, effect_id);
 create unique index one_receipt_one_effect on effect_ref (tenant_id, provider, account, ref)
   where kind = 'receipt';                                                             -- D20
 

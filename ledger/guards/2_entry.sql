@@ -25,7 +25,8 @@ declare c contract; begin
     raise exception using errcode = 'AS422', message = 'tenant_unknown';
   end if;
   if coalesce((new.hand).actor, '') not in ('workflow', 'intake') then
-    raise exception using errcode = 'check_violation', message = 'an effect is born by a workflow or by intake';
+    raise exception using errcode = 'check_violation',
+      message = 'an effect is born by a workflow or by intake';
   end if;
   new.lease_seconds := c.lease_seconds;
   new.version := 1; new.fence := 0; new.attempts := 0; new.created_at := now();
@@ -55,7 +56,8 @@ create function birth_kind(state smallint) returns text language sql immutable a
 create function file_birth() returns trigger language plpgsql security definer
   set search_path = public, pg_temp as $$
 declare who text := case new.state when 1 then 'workflow' else 'intake' end; begin
-  insert into entry (tenant_id, effect_id, no, kind, from_state, to_state, actor, login, at, proof, hash)
+  insert into entry (tenant_id, effect_id, no, kind, from_state, to_state, actor, login, at, proof,
+      hash)
     values (new.tenant_id, new.effect_id, 1, birth_kind(new.state), 0, new.state, who, session_user,
       new.created_at, new.request_digest, new.head);
   insert into effect_open (tenant_id, effect_id, state, due_at, since, created_at, cause, last_no,
@@ -76,7 +78,8 @@ declare
   salt bytea := ''; proof bytea;
 begin
   if h.kind is null or h.actor is null or h.body is not null and h.note is not null then
-    raise exception using errcode = 'check_violation', message = 'an effect moves only with its entry';
+    raise exception using errcode = 'check_violation',
+      message = 'an effect moves only with its entry';
   end if;
   if exists (select from unnest(h.refs) r where r like 'receipt:%') then
     raise exception using errcode = 'check_violation',
@@ -106,8 +109,8 @@ begin
     insert into payload values (new.tenant_id, new.effect_id, new.version, salt, h.body);
   end if;
   if h.refs is not null then
-    insert into effect_ref select new.tenant_id, substr(r, strpos(r, ':') + 1), split_part(r, ':', 1),
-      new.effect_id, new.provider, new.account from unnest(h.refs) r on conflict do nothing;
+    insert into effect_ref select new.tenant_id, substr(r, strpos(r, ':') + 1),
+      split_part(r, ':', 1), new.effect_id, new.provider, new.account from unnest(h.refs) r on conflict do nothing;
   end if;
   if new.state >= 4 then
     if moved then perform file_ending(old.state, new); end if;
@@ -117,12 +120,16 @@ begin
         when new.state = 2 then new.lease_until else at end),
       since = case when moved and new.state = 3 then coalesce(new.last_attempt_at, at)
         when moved then at else o.since end,
-      finding = case when moved and new.state <> 3 then null else coalesce(h.finding, o.finding) end,
+      finding = case when moved and new.state <> 3 then null
+        else coalesce(h.finding, o.finding) end,
+      brief = case when moved and new.state <> 3 or h.finding is not null then h.brief
+        else o.brief end,
       looks = o.looks + (h.lookup_id is not null)::int,
       counts_from = coalesce(h.counts_from, o.counts_from),
       key_until = coalesce(new.key_until, 'infinity'), first_attempt_at = new.first_attempt_at,
       priority = coalesce(h.priority, o.priority),
-      rank_minor = coalesce(h.rank_minor, o.rank_minor), rank_until = coalesce(h.rank_until, o.rank_until),
+      rank_minor = coalesce(h.rank_minor, o.rank_minor),
+      rank_until = coalesce(h.rank_until, o.rank_until),
       escalated_at = case when moved then null else o.escalated_at end,
       escalated_to = case when moved then null else o.escalated_to end
     where o.tenant_id = new.tenant_id and o.effect_id = new.effect_id;
@@ -149,7 +156,8 @@ create function file_ending(source smallint, e effect) returns void language plp
 end $$;
 
 -- What each move must rest on, beside the edge itself.
-create function refuse_unproven(o effect, n effect, h effect_hand) returns void language plpgsql as $$
+create function refuse_unproven(o effect, n effect, h effect_hand) returns void
+  language plpgsql as $$
 begin
   if n.state = 2 and (now() >= o.dispatch_until                                       -- L16
       or now() >= o.key_until - key_margin(o.key_window_seconds)) then
@@ -158,10 +166,12 @@ begin
   if n.state = 5 and n.reject_kind is distinct from (case
       when o.state = 1 then 'not_dispatched' when h.actor = 'worker' then 'provider_declined'
       when h.finding = 'failed_object' then 'provider_declined' else 'absence_proven' end) then
-    raise exception using errcode = 'check_violation', message = 'the kind of rejection does not fit its proof';
+    raise exception using errcode = 'check_violation',
+      message = 'the kind of rejection does not fit its proof';
   end if;
   if n.state = 5 and o.state = 2 and n.declined_code is null then
-    raise exception using errcode = 'check_violation', message = 'a refusal names the code it rests on';
+    raise exception using errcode = 'check_violation',
+      message = 'a refusal names the code it rests on';
   end if;
   if o.state = 2 and h.actor = 'worker' and h.body is null then                       -- T5-T8
     raise exception using errcode = 'check_violation',
@@ -172,7 +182,7 @@ begin
   end if;
   if h.actor = 'reconciler' and not may_settle_itself(n, h) then                      -- T11, T12
     raise exception using errcode = 'check_violation',
-      message = 'automation settles nothing here: the policy, the lookup or the finding does not allow it';
+      message = 'automation settles nothing here: policy, lookup or finding does not allow it';
   end if;
 end $$;
 
@@ -189,7 +199,8 @@ create function may_settle_itself(e effect, h effect_hand) returns boolean langu
 create trigger birth before insert on effect for each row execute function set_birth();
 create trigger born after insert on effect for each row execute function file_birth();
 create trigger b_file before update on effect for each row
-  when (new.state is distinct from old.state or not (new.hand is null)) execute function file_entry();
+  when (new.state is distinct from old.state or not (new.hand is null))
+  execute function file_entry();
 
 -- A first payload is the request as it will be sent; all others are written by the entry trigger.
 create function check_payload() returns trigger language plpgsql security definer
@@ -197,8 +208,10 @@ create function check_payload() returns trigger language plpgsql security define
   if new.no = 1 and not exists (select from effect e where e.tenant_id = new.tenant_id
       and e.effect_id = new.effect_id and e.request_digest = sha256(new.salt || new.body))
     or new.no > 1 and not exists (select from entry e where e.tenant_id = new.tenant_id
-      and e.effect_id = new.effect_id and e.no = new.no and e.proof = sha256(new.salt || new.body)) then
-    raise exception using errcode = 'check_violation', message = 'a payload must match its entry''s digest';
+      and e.effect_id = new.effect_id and e.no = new.no
+      and e.proof = sha256(new.salt || new.body)) then
+    raise exception using errcode = 'check_violation',
+      message = 'a payload must match its entry''s digest';
   end if;
   return null;
 end $$;

@@ -1,5 +1,5 @@
--- Nothing disappears and nothing is rewritten (D2, D3): refused for every login, the owner included,
--- as long as the triggers stand.
+-- Nothing disappears and nothing is rewritten (D2, D3): refused for every login, the owner
+-- included, as long as the triggers stand.
 
 create function refuse() returns trigger language plpgsql as $$ begin
   raise exception using errcode = 'integrity_constraint_violation',
@@ -12,7 +12,8 @@ create trigger a_frozen before update on effect for each row when (
    new.object_ref, new.recipient_token, new.recipient_label, new.provider, new.operation,
    new.contract_version, new.account, new.environment, new.provider_key, new.initiator_id,
    new.compensates_id, new.compensates_object, new.supersedes_id, new.distinct_because,
-   new.exclusive, new.key_window_seconds, new.lease_seconds, new.created_at, new.version, new.fence, new.head,
+   new.exclusive, new.key_window_seconds, new.lease_seconds, new.created_at, new.version,
+   new.fence, new.head,
    new.attempts, new.first_attempt_at, new.last_attempt_at, new.key_until)
   is distinct from
   (old.tenant_id, old.effect_id, old.intent_key, old.request_digest, old.digest_version,
@@ -20,7 +21,8 @@ create trigger a_frozen before update on effect for each row when (
    old.object_ref, old.recipient_token, old.recipient_label, old.provider, old.operation,
    old.contract_version, old.account, old.environment, old.provider_key, old.initiator_id,
    old.compensates_id, old.compensates_object, old.supersedes_id, old.distinct_because,
-   old.exclusive, old.key_window_seconds, old.lease_seconds, old.created_at, old.version, old.fence, old.head,
+   old.exclusive, old.key_window_seconds, old.lease_seconds, old.created_at, old.version,
+   old.fence, old.head,
    old.attempts, old.first_attempt_at, old.last_attempt_at, old.key_until))
   execute function refuse('identity and history are frozen');
 
@@ -62,8 +64,9 @@ create trigger kept_whole before truncate on effect_open for each statement
 
 create function acknowledge_once() returns trigger language plpgsql as $$ begin
   if old.acknowledged_at is not null or (new.tenant_id, new.effect_id, new.no, new.workflow_id,
-      new.step_id, new.state, new.created_at) is distinct from (old.tenant_id, old.effect_id, old.no,
-      old.workflow_id, old.step_id, old.state, old.created_at) then
+      new.step_id, new.state, new.created_at)
+      is distinct from (old.tenant_id, old.effect_id, old.no, old.workflow_id, old.step_id,
+      old.state, old.created_at) then
     raise exception using errcode = 'integrity_constraint_violation',
       message = 'resumption: acknowledged once, otherwise unchanged';
   end if;

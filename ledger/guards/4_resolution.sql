@@ -43,7 +43,8 @@ declare e effect; proofs bytea; begin
   new.to_state := case new.action when 'accept' then 4 when 'reject' then 5 else 1 end;
   new.operation := e.operation; new.amount_minor := e.amount_minor; new.currency := e.currency;
   new.evidence_digest := sha256(proofs);
-  new.policy_version := coalesce((select max(version) from policy where tenant_id = new.tenant_id), 0);
+  new.policy_version := coalesce(
+    (select max(version) from policy where tenant_id = new.tenant_id), 0);
   new.people_required := people_required(new.tenant_id, new.policy_version, e.operation, e.currency,
     e.amount_minor);
   new.proposed_at := now(); new.expires_at := now() + interval '24 hours';
@@ -72,9 +73,9 @@ create trigger derive before insert on application for each row execute function
 
 create function apply_resolution() returns trigger language plpgsql security definer
   set search_path = public, pg_temp as $$
-declare r resolution; e effect; found_as text; relied entry; begin
-  -- Two that decide at once both hold the row by their resolution's foreign key: a lock of that kind
-  -- lets the second wait for the first; `for update` would lock them against each other.
+declare r resolution; e effect; relied entry; begin
+  -- Two that decide at once both hold the row by their resolution's foreign key: a lock of that
+  -- kind lets the second wait for the first; `for update` would lock them against each other.
   select * into e from effect where tenant_id = new.tenant_id and effect_id = new.effect_id
     for no key update;
   select * into r from resolution where tenant_id = new.tenant_id
@@ -99,8 +100,9 @@ declare r resolution; e effect; found_as text; relied entry; begin
   perform refuse_unfounded(r, e, relied);
   update effect set state = r.to_state, hand = row('decision', 'operator', r.resolution_id, null,
       r.words, null, relied.finding, relied.object_id, null, null, null, null, null,
-      null)::effect_hand,
-    provider_result_id = case when r.action = 'accept' then r.receipt_id else provider_result_id end,
+      null, null)::effect_hand,
+    provider_result_id = case when r.action = 'accept' then r.receipt_id
+      else provider_result_id end,
     response_digest = case when r.action = 'accept' then relied.proof else response_digest end,
     completed_at = case when r.action <> 'redispatch' then now() end,
     reject_kind = case when r.action <> 'reject' then reject_kind
@@ -132,7 +134,7 @@ declare newest entry; happened boolean; begin
     end if;
     return;
   end if;
-  if relied.at <= e.last_attempt_at then  -- what was so before the last sending proves nothing of it
+  if relied.at <= e.last_attempt_at then  -- what was so before the last sending proves nothing
     raise exception using errcode = 'AS422', message = 'evidence_does_not_carry';
   end if;
   if r.action = 'reject' and relied.finding = 'failed_object'
@@ -178,9 +180,10 @@ declare by_person boolean := session_user = 'ascertain_web'; begin
         where a.id = new.account_id and a.person_id = new.person_id)) then
     raise exception using errcode = 'AS403', message = 'not_permitted';
   end if;
-  update effect set hand = row('escalated', case when by_person then 'operator' else 'reconciler' end,
+  update effect set hand = row('escalated',
+      case when by_person then 'operator' else 'reconciler' end,
       null, null, left('to ' || new.owner || ': ' || new.reason_code || '. ' || new.words, 2000),
-      null, null, null, null, null, null, null, null, null)::effect_hand
+      null, null, null, null, null, null, null, null, null, null)::effect_hand
     where tenant_id = new.tenant_id and effect_id = new.effect_id and state = 3;
   if not found then
     raise exception using errcode = 'AS409', message = 'moved';

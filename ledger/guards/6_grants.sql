@@ -1,4 +1,4 @@
--- Who may do what, table by table and column by column; no default privileges, nobody owns anything.
+-- Who may do what, table by table and column by column; no default privileges, no owners.
 
 revoke all on all tables in schema public from public;
 revoke execute on all functions in schema public from public;
@@ -12,8 +12,8 @@ grant select on tenant, person, contract to ascertain_web, ascertain_worker, asc
   ascertain_sealer, ascertain_auditor;
 grant select on tenant_grant, auth_permission, django_content_type
   to ascertain_web, ascertain_auth, ascertain_auditor;
-grant select (id, username, email, is_active, date_joined, last_login, person_id, zone, theme, density)
-  on account to ascertain_web, ascertain_auditor;
+grant select (id, username, email, is_active, date_joined, last_login, person_id, zone, theme,
+  density) on account to ascertain_web, ascertain_auditor;
 grant select, update (password, last_login, zone, theme, density) on account to ascertain_auth;
 grant select on person to ascertain_auth;
 
@@ -35,10 +35,11 @@ grant update (state, hand, lease_until, cause, server_error, declined_code, reje
   on effect to ascertain_worker;
 grant update (due_at, priority, rank_minor, rank_until) on effect_open to ascertain_worker;
 
-grant insert (tenant_id, lookup_id, effect_id, asked_by) on lookup to ascertain_web, ascertain_worker;
+grant insert (tenant_id, lookup_id, effect_id, asked_by) on lookup
+  to ascertain_web, ascertain_worker;
 grant update (started_at, finished_at, entry_no, progress) on lookup to ascertain_worker;
-grant insert (tenant_id, resolution_id, effect_id, command_id, action, version, receipt_id, evidence,
-  reason_code, words, person_id, account_id) on resolution to ascertain_web;
+grant insert (tenant_id, resolution_id, effect_id, command_id, action, version, receipt_id,
+  evidence, reason_code, words, person_id, account_id) on resolution to ascertain_web;
 grant insert (tenant_id, resolution_id) on application to ascertain_web;
 grant insert (tenant_id, escalation_id, effect_id, command_id, person_id, account_id, owner,
   reason_code, words, next_check_at) on escalation to ascertain_web, ascertain_worker;

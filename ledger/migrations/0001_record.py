@@ -294,6 +294,7 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField()),
                 ("counts_from", models.DateTimeField(null=True)),
                 ("finding", models.TextField(null=True)),
+                ("brief", models.TextField(null=True)),
                 ("cause", models.TextField(null=True)),
                 ("last_no", models.IntegerField()),
                 ("looks", models.SmallIntegerField()),
