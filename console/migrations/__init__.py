@@ -1,0 +1,1 @@
+"""The deployment's own tables."""
