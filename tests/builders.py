@@ -141,7 +141,7 @@ class Home:
 
 
 def home(**tiers: tuple[int | None, int | None]) -> Home:
-    """A fresh tenant with a policy and an operator; `tiers` are EUR=(second, third) and the like."""
+    """A fresh tenant with a policy and an operator; `tiers` are EUR=(second, third) and so on."""
     tenant = Tenant.objects.create(slug=f"t-{uuid4().hex[:16]}", name="A tenant")
     tiers = tiers or {"EUR": (SECOND_FROM, THIRD_FROM), "XXX": (None, None)}
     policy(tenant.id, tiers)
@@ -154,7 +154,7 @@ def policy(
     *,
     settles: Iterable[tuple[str, str, int | None]] = (),
 ) -> int:
-    """A new version of the tenant's policy, in force at once: tiers by currency for every operation.
+    """A new version of the tenant's policy, in force at once: tiers by currency.
 
     `settles` are (operation, currency, ceiling_minor) where a scheduled lookup may settle.
     """
@@ -309,7 +309,7 @@ def look(
     by: Acting | None = None,
     **look_changes: Any,
 ) -> Looked:
-    """One lookup by key that finds an object for each of `changes` (its differences), or nothing."""
+    """One lookup by key that finds an object for each of `changes`, its differences, or nothing."""
     with login("web" if by else "worker"), transaction.atomic():
         access.enter(at.tenant_id)
         ticket = lookups.request(at.tenant_id, effect_id, by=by)

@@ -110,7 +110,8 @@ begin
   end if;
   if h.refs is not null then
     insert into effect_ref select new.tenant_id, substr(r, strpos(r, ':') + 1),
-      split_part(r, ':', 1), new.effect_id, new.provider, new.account from unnest(h.refs) r on conflict do nothing;
+      split_part(r, ':', 1), new.effect_id, new.provider, new.account from unnest(h.refs) r
+      on conflict do nothing;
   end if;
   if new.state >= 4 then
     if moved then perform file_ending(old.state, new); end if;

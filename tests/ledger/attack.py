@@ -1,4 +1,4 @@
-"""Attacks by plain SQL on the record: as which login, what refuses them, and without what they win."""
+"""Attacks on the record by plain SQL: as which login, what refuses them, without what they win."""
 
 import re
 from collections.abc import Iterator
@@ -85,7 +85,7 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One attempt by SQL. `rule` is its row in docs/ledger.md; `name` a sentence about what it tries.
+    """One attempt by SQL. `rule` is the number of what it tries to break, `name` how it tries.
 
     It runs once as each of `logins`, in a transaction that names the scene's tenant, after `before`
     ran as the owner. Its server message must match `refusal`. With every one of `guards` taken out
@@ -123,17 +123,19 @@ def play(
     """Run the attack as that login and roll everything back; `unguarded` takes its guards out."""
     with transaction.atomic():
         try:
-            if unguarded:
-                for guard in attack.guards:
-                    run(guard.removal(), None)
-            run(attack.before, values)
-            with _acting(as_login):
-                run("select set_config('ascertain.tenant', %(tenant)s::text, true)", values)
-                said = _attempt(attack.sql, values)
-            held = not attack.holds or bool(run(f"select where ({attack.holds})", values))
+            for guard in attack.guards if unguarded else ():
+                run(guard.removal(), None)
+            return _played(attack, as_login, values)
         finally:
             transaction.set_rollback(True)
-    return Outcome(said, held)
+
+
+def _played(attack: Attack, as_login: str, values: dict[str, Any]) -> Outcome:
+    run(attack.before, values)
+    with _acting(as_login):
+        run("select set_config('ascertain.tenant', %(tenant)s::text, true)", values)
+        said = _attempt(attack.sql, values)
+    return Outcome(said, not attack.holds or bool(run(f"select where ({attack.holds})", values)))
 
 
 @contextmanager

@@ -199,8 +199,8 @@ APPLICATIONS = (
         Guard("entry", "entry_rests_on_application"), proposed=proposal(version="99")),
     applying(
         "D10", "on evidence that newer evidence contradicts", "AS422 .*does_not_carry",
-        Lines("refuse_unfounded", "or newest.finding is distinct from 'exact' or newest.object_id is "
-              "distinct from r.receipt_id", ""), proposed=proposal("contrary")),
+        Lines("refuse_unfounded", "or newest.finding is distinct from 'exact' or newest.object_id"
+              " is distinct from r.receipt_id", ""), proposed=proposal("contrary")),
     applying(
         "D10", "with an object that was not found", "AS422 .*does_not_carry", FOUNDED,
         proposed=proposal(receipt_id="'obj-invented'")),

@@ -111,8 +111,8 @@ BIRTHS = (
     Attack(
         "D26", "a birth in a tenant that is none", ("worker",),
         birth("intake", tenant_id="gen_random_uuid()"), "tenant_unknown", guards=(
-            Lines("set_birth", "if not exists (select from tenant", "if false and not exists (select "
-                  "from tenant"),)),
+            Lines("set_birth", "if not exists (select from tenant", "if false and not exists ("
+                  "select from tenant"),)),
     refused_birth(
         "D3", "a birth under no contract", "contract_unknown", None, operation="'none'"),
     Attack(
@@ -247,6 +247,9 @@ MOVES = (
         guards=(Guard("entry", "login_is_actor"),)),
 )  # fmt: skip
 
+ANY_KIND = Lines(
+    "refuse_unproven", "if n.state = 5 and n.reject_kind", "if false and n.reject_kind"
+)
 PROOFS = (
     Attack(
         "D21", "dispatched without a lease", ("worker",), step(
@@ -279,16 +282,13 @@ PROOFS = (
         guards=(Lines("refuse_unproven", "and h.body is null", "and false"),)),
     Attack(
         "D21", "a worker proves absence", ("worker",),
-        move("dispatched", 5, answered(), also="reject_kind = 'absence_proven', declined_code = 'x'"),
-        "kind of rejection", guards=(
-            Lines("refuse_unproven", "if n.state = 5 and n.reject_kind", "if false and n.reject_kind"),
-        )),
+        move("dispatched", 5, answered(),
+             also="reject_kind = 'absence_proven', declined_code = 'x'"),
+        "kind of rejection", guards=(ANY_KIND,)),
     Attack(
         "D21", "rejected without a kind", ("worker",),
         move("dispatched", 5, answered(), also="declined_code = 'x'"), "kind of rejection",
-        guards=(
-            Lines("refuse_unproven", "if n.state = 5 and n.reject_kind", "if false and n.reject_kind"),
-            Guard("effect", "rejected_has_a_kind"))),
+        guards=(ANY_KIND, Guard("effect", "rejected_has_a_kind"))),
     Attack(
         "D21", "rejected without a code", ("worker",),
         move("dispatched", 5, answered(), also="reject_kind = 'provider_declined'"),

@@ -1,4 +1,4 @@
-"""Attacks on what surrounds a decision: lookups, automation, escalations, bodies, records, rights."""
+"""Attacks around a decision: lookups, automation, escalations, bodies, records and rights."""
 
 from tests.ledger.attack import RUNTIME, Attack, Granted, Guard, Lines
 from tests.ledger.attacks_on_decisions import AS_WORKER, NEW, WEB, WORKER

@@ -55,5 +55,6 @@ def recorded(at: Home) -> tuple[int, int]:
     """How many resolutions and applications the tenant has."""
     return tuple(one_row(
         "select (select count(*) from resolution where tenant_id = t) as r,"
-        " (select count(*) from application where tenant_id = t) as a from (select %s::uuid as t) x",
+        " (select count(*) from application where tenant_id = t) as a"
+        " from (select %s::uuid as t) x",
         at.tenant_id).values())  # fmt: skip

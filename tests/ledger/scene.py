@@ -127,8 +127,8 @@ def _fill(tenant_id: UUID) -> None:
             " insert into record (tenant_id, record_id, kind, body) values"
             " (%(tenant)s, gen_random_uuid(), 'x', '{}');"
             " insert into escalation (tenant_id, escalation_id, effect_id, command_id, owner,"
-            " reason_code, words, next_check_at, at) select tenant_id, gen_random_uuid(), effect_id,"
-            " gen_random_uuid(), 'o', 'r', 'w', now(), now() from effect"
+            " reason_code, words, next_check_at, at) select tenant_id, gen_random_uuid(),"
+            " effect_id, gen_random_uuid(), 'o', 'r', 'w', now(), now() from effect"
             " where tenant_id = %(tenant)s limit 1",
             {"tenant": tenant_id},
         )

@@ -171,7 +171,8 @@ WITHOUT_TENANT = {"contract_pkey"}
 
 def test_every_primary_and_unique_key_starts_with_the_tenant() -> None:
     keys = ask(
-        "select c.relname::text, a.attname::text from pg_index i join pg_class c on c.oid = i.indexrelid"
+        "select c.relname::text, a.attname::text from pg_index i"
+        " join pg_class c on c.oid = i.indexrelid"
         " left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]"
         f" where i.indisunique and i.indrelid::regclass::text in ({RECORD_TABLES})"
     )
@@ -182,10 +183,12 @@ def test_every_primary_and_unique_key_starts_with_the_tenant() -> None:
 def test_every_foreign_key_of_the_record_holds_the_tenant_on_both_sides() -> None:
     keys = ask(
         "select c.conname::text, c.confrelid::regclass::text,"
-        " (select attname::text from pg_attribute where attrelid = c.conrelid and attnum = c.conkey[1]),"
+        " (select attname::text from pg_attribute where attrelid = c.conrelid"
+        "   and attnum = c.conkey[1]),"
         " (select attname::text from pg_attribute where attrelid = c.confrelid"
         "   and attnum = c.confkey[1])"
-        f" from pg_constraint c where c.contype = 'f' and c.conrelid::regclass::text in ({RECORD_TABLES})"
+        " from pg_constraint c where c.contype = 'f'"
+        f" and c.conrelid::regclass::text in ({RECORD_TABLES})"
     )
     assert keys
     assert not [key for key in keys if key[2:] != ("tenant_id", "tenant_id")]
@@ -209,7 +212,8 @@ def test_the_state_stands_in_no_index_of_the_effect() -> None:
         column
         for (column,) in ask(
             "select column_name::text from information_schema.column_privileges"
-            " where table_name = 'effect' and grantee = 'ascertain_worker' and privilege_type = 'UPDATE'"
+            " where table_name = 'effect' and grantee = 'ascertain_worker'"
+            " and privilege_type = 'UPDATE'"
         )
     }
     assert "state" in moved
@@ -245,7 +249,9 @@ def test_every_function_that_runs_as_the_owner_has_a_pinned_path() -> None:
 
 texts = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=40)
 moments = st.datetimes(
-    min_value=datetime(1990, 1, 1), max_value=datetime(2200, 1, 1), timezones=st.just(UTC)
+    min_value=datetime(1990, 1, 1),  # noqa: DTZ001 - the zone is added below
+    max_value=datetime(2200, 1, 1),  # noqa: DTZ001
+    timezones=st.just(UTC),
 )
 links = st.fixed_dictionaries({
     "prev": st.binary(max_size=32),

@@ -1,4 +1,4 @@
-"""Lookups: one at a time, nothing lost, and only a scheduled one may settle, where policy allows."""
+"""Lookups: one at a time, nothing lost; only a scheduled one settles, where policy allows it."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,0 +1,1 @@
+"""What each page shows, as values ready for its template; no HTTP, no writing."""

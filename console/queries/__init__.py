@@ -1,0 +1,1 @@
+"""The read side: bounded SQL, a constant number of statements per page."""
