@@ -6,7 +6,7 @@ import time
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from celery import shared_task
+from celery import Task, shared_task
 from django.db import transaction
 
 import providers
@@ -165,30 +165,47 @@ def reap() -> int:
 
 @shared_task(name="console.tasks.sweep")
 def sweep() -> None:
-    """Ring for everything that is due: what a lost message left behind is only late, not lost."""
+    """Ring for everything that is due: what a lost message left behind is only late, not lost.
+
+    Each row rings alone, so that one that cannot be read keeps no other from its turn; a bell that
+    nobody heard expires, for the next sweep rings again.
+    """
     for due in leases.take_due(_BATCH, again_seconds=_RING_AGAIN_SECONDS):
         if due.state is State.PREPARED:
-            send.delay(str(due.tenant_id), str(due.effect_id), due.intent_key)
+            _ring(send, due.tenant_id, due.effect_id, due.intent_key)
         else:
-            _attend(due.tenant_id, due.effect_id)
+            _ring(attend, due.tenant_id, due.effect_id)
     for tenant_id, lookup_id in lookups.waiting(_BATCH):
-        look.delay(str(tenant_id), str(lookup_id))
+        _ring(look, tenant_id, lookup_id)
     for tenant_id, effect_id in leases.outranked(_BATCH):
-        _rerank(tenant_id, effect_id)
+        _ring(rank, tenant_id, effect_id)
 
 
-def _rerank(tenant_id: UUID, effect_id: UUID) -> None:
+def _ring(task: Task, *arguments: UUID | str) -> None:
+    task.apply_async([str(each) for each in arguments], expires=_RING_AGAIN_SECONDS)
+
+
+@shared_task(name="console.tasks.rank")
+def rank(tenant_id: str, effect_id: str) -> None:
+    """Give an unknown effect the place in the queue that time has led it to."""
     now = clock.now()
-    case = facts.case(tenant_id, effect_id, now=now)
+    case = facts.case(UUID(tenant_id), UUID(effect_id), now=now)
     finding = case.earlier[-1].code if case.earlier else None
     place = agenda.ranked(
-        case.view, case.contract, tenant_id=tenant_id, now=now, due_at=None, finding=finding
+        case.view, case.contract, tenant_id=case.tenant_id, now=now, due_at=None, finding=finding
     )
-    leases.rerank(tenant_id, effect_id, priority=place.priority, rank_until=place.rank_until)
+    leases.rerank(
+        case.tenant_id, case.effect_id, priority=place.priority, rank_until=place.rank_until
+    )
+
+
+@shared_task(name="console.tasks.attend")
+def attend(tenant_id: str, effect_id: str) -> None:
+    """An unknown effect that is due: look, or, when the plan or the key window ends, escalate."""
+    _attend(UUID(tenant_id), UUID(effect_id))
 
 
 def _attend(tenant_id: UUID, effect_id: UUID) -> None:
-    """An unknown effect that is due: look, or, when the plan or the key window ends, escalate."""
     now = clock.now()
     case = facts.case(tenant_id, effect_id, now=now)
     if case.state is not State.UNKNOWN:
@@ -207,7 +224,7 @@ def _attend(tenant_id: UUID, effect_id: UUID) -> None:
     if not ended or case.escalated:
         ticket = lookups.request(tenant_id, effect_id, by=None)
         if not ticket.joined:
-            look.delay(str(tenant_id), str(ticket.lookup_id))
+            _ring(look, tenant_id, ticket.lookup_id)
 
 
 def _escalate(case: Case, *, now: datetime, closing: bool) -> None:

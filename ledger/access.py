@@ -1,11 +1,14 @@
 """Who may: permissions of an account in a tenant, asked once per request and again in the verb."""
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 from django.db import connection
 
 from ledger.errors import NotPermitted
+from ledger.rules.states import Login
 from ledger.sql import row, rows
 
 _LIVE = """
@@ -18,6 +21,10 @@ _LIVE = """
     and (g.expires_at is null or g.expires_at > now())"""
 
 
+# Which tenant a connection names outside any transaction, as long as the connection lives.
+_named: WeakKeyDictionary[Any, UUID] = WeakKeyDictionary()
+
+
 @dataclass(frozen=True, slots=True)
 class Acting:
     """The person who acts, through which account, in which session (a digest, never the key)."""
@@ -28,9 +35,25 @@ class Acting:
 
 
 def enter(tenant_id: UUID) -> None:
-    """Name the tenant for row security: for this transaction, or for the connection outside one."""
-    local = connection.in_atomic_block
-    row("select set_config('ascertain.tenant', %s, %s)", (str(tenant_id), local))
+    """Name the tenant for row security: for this transaction, or for the connection outside one.
+
+    Outside a transaction the name stays, so that a step remains one statement. The web login names
+    tenants of many people and may do so inside a transaction only: raises RuntimeError otherwise.
+    """
+    local, held = connection.in_atomic_block, connection.connection
+    if local:
+        row("select set_config('ascertain.tenant', %s, true)", (str(tenant_id),))
+        return
+    if connection.settings_dict.get("USER") == Login.WEB:
+        raise RuntimeError("the web login names a tenant inside a transaction only")
+    if held is None or _named.get(held) != tenant_id:
+        row("select set_config('ascertain.tenant', %s, false)", (str(tenant_id),))
+        _named[connection.connection] = tenant_id
+
+
+def forget(held: Any) -> None:
+    """Take no tenant as named on `held` any more: somebody reset the connection."""
+    _named.pop(held, None)
 
 
 def permissions(account_id: UUID, tenant_id: UUID) -> frozenset[str]:

@@ -13,7 +13,7 @@ from ledger.sql import row
 _SETTLES = frozenset({FindingCode.EXACT, FindingCode.FAILED_OBJECT})
 
 
-def judge(case: Case, finding: Finding, look: Look, hand: Hand) -> int | None:
+def judge(case: Case, finding: Finding, *, look: Look, hand: Hand) -> int | None:
     """Settle `case` on a scheduled lookup's finding where its policy allows; the entry's number.
 
     None means that nothing may settle by itself here. Only one object that agrees in every compared

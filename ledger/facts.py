@@ -261,7 +261,9 @@ def _case_facts(read: _Read, now: datetime) -> CaseFacts:
         if effect.key_until
         else None,
         people_required={
-            decision: policy.people_required(decision, effect.currency, effect.amount_minor, tiers)
+            decision: policy.people_required(
+                decision, effect.currency, effect.amount_minor, tiers=tiers
+            )
             for decision in Decision
         },
         taken_in=read.entries[0].kind == "taken_in",

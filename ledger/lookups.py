@@ -131,7 +131,7 @@ def record(taken: Taken, looks: tuple[tuple[Look, Finding], ...], *, now: dateti
         hand = replace(hand, **_agenda(case, finding, now))
     no = None
     if taken.asked_by is None and case.state is State.UNKNOWN:
-        no = events.judge(case, finding, look, hand)
+        no = events.judge(case, finding, look=look, hand=hand)
     if no is None:
         no = audit.file(taken.tenant_id, taken.effect_id, hand)
     if no is None:

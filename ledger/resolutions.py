@@ -93,7 +93,8 @@ def _decide(tenant_id: UUID, effect_id: UUID, proposal: Proposal, by: Acting) ->
     case = facts.case(tenant_id, effect_id, now=clock.now())
     if case.effect.version != proposal.version:
         raise StaleState(version=case.effect.version, seen=proposal.version)
-    _check(case, option(proposal.action, case.facts), proposal)
+    chosen = option(proposal.action, case.facts)
+    _check(case, chosen, proposal)
     resolution_id = new_id()
     added = row(
         "insert into resolution (tenant_id, resolution_id, effect_id, command_id, action, version,"
@@ -107,7 +108,7 @@ def _decide(tenant_id: UUID, effect_id: UUID, proposal: Proposal, by: Acting) ->
             proposal.command_id,
             proposal.action.value,
             proposal.version,
-            proposal.receipt_id,
+            chosen.object_id or proposal.receipt_id,
             sorted(set(proposal.evidence)),
             proposal.reason_code,
             proposal.words.strip(),

@@ -24,6 +24,7 @@ from pytest_django import DjangoDbBlocker
 from console.broker import broker_url
 from console.celery import app
 from console.state import free_port
+from ledger import access
 from tests.demonstration import Demonstration
 from tests.network import guard_sockets
 from tests.running import running
@@ -98,6 +99,7 @@ def _no_tenant_is_left() -> Iterator[None]:
         open_one = connections[alias].connection
         if open_one and not open_one.closed and open_one.info.transaction_status == IDLE:
             open_one.execute("reset ascertain.tenant")
+            access.forget(open_one)
 
 
 @pytest.fixture(scope="session")
@@ -109,7 +111,8 @@ def valkey(server_folder: Path) -> Iterator[BrokerServer]:
     server.start()
     settings.REDIS_URL = server.url
     app.conf.broker_url = settings.CELERY_BROKER_URL = broker_url(server.url)
-    app.pool.force_close_all()
+    app.close()  # it may have pools of connections to where the broker was said to be before
+    del app.amqp
     yield server
     server.stop()
 

@@ -146,7 +146,7 @@ def several(facts: CaseFacts, reading: Reading) -> Block | None:
 
 def nothing_happened(facts: CaseFacts, reading: Reading) -> Block | None:
     """A definitive refusal, a failed object, or absence that counts and is fresh."""
-    if refused(facts):
+    if refused(facts) and not reading.happened:
         return None
     block = answered(facts, reading)
     if block is None and reading.is_newest(_F.FAILED_OBJECT):

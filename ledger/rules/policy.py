@@ -61,6 +61,7 @@ def people_required(
     decision: Decision,
     currency: str | None,
     amount_minor: int | None,
+    *,
     tiers: Mapping[str, Tier],
 ) -> int:
     """How many different persons `decision` takes, 1 to 3; a tier includes its own boundary.

@@ -325,7 +325,7 @@ def test_the_database_asks_for_as_many_persons_as_the_rules(
     tiers = {"EUR": Tier(second, third)}
     edges = [bar + step for bar in (second, third) if bar is not None for step in (-1, 0, 1)]
     for minor in (amount, *(edge for edge in edges if edge >= 0)):
-        told = people_required(Decision.ACCEPT, "EUR", minor, tiers)
+        told = people_required(Decision.ACCEPT, "EUR", minor, tiers=tiers)
         assert required(at, version, "EUR", minor) == told
 
 

@@ -12,8 +12,9 @@ from ledger.errors import (
     DispatchTooLate,
     Frozen,
     InsideTransaction,
+    LedgerError,
 )
-from ledger.rules.contract import Declined, NotProcessed, Unclear
+from ledger.rules.contract import Confirmed, Declined, NotProcessed, Unclear
 from ledger.rules.states import Cause, State
 from tests.builders import (
     PAY,
@@ -124,6 +125,17 @@ def test_an_answer_that_agrees_confirms_with_its_receipt(at: Home) -> None:
         == outcome.found.object_id
     )
     assert not open_row(held.effect_id)
+
+
+@pytest.mark.parametrize("digest", [None, "", "00"])
+def test_an_answer_without_a_digest_of_its_body_confirms_nothing(
+    at: Home, digest: str | None
+) -> None:
+    held = dispatched(at)
+    outcome = Confirmed(found_for(held.view), answer(body_digest=digest))
+    with pytest.raises(LedgerError):
+        settle(held, outcome)
+    assert effect_row(held.effect_id)["state"] == State.DISPATCHED
 
 
 def test_a_listed_refusal_rejects_with_its_code(at: Home) -> None:

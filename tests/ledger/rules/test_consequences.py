@@ -29,7 +29,7 @@ def people(count: int) -> dict[Decision, int]:
     return dict.fromkeys(Decision, count)
 
 
-def test_accepting_alone() -> None:
+def test_accepting_alone_says_that_it_is_final() -> None:
     assert said("accept", facts(EXACT)) == [
         "The ledger records Reconciled with po_9F4C81D07Q2K.",
         "Workflow wf_settle_20418 goes on from step 4.",

@@ -244,7 +244,8 @@ def test_link_has_the_layout_of_the_database_function() -> None:
 
 def test_link_reads_absent_parts_as_empty_and_any_zone_alike() -> None:
     bare = {**ENTRY, "resolution": None, "finding": None, "object_id": None}
-    assert link(b"", **bare) == link(b"", **{**bare, "finding": "", "object_id": ""})  # type: ignore[arg-type]
+    empty = {**bare, "finding": "", "object_id": ""}
+    assert link(b"", **bare) == link(b"", **empty)  # type: ignore[arg-type]
     moved = ENTRY["at"].astimezone(timezone(timedelta(hours=9)))  # type: ignore[attr-defined]
     assert link(b"", **{**ENTRY, "at": moved}) == link(b"", **ENTRY)  # type: ignore[arg-type]
 

@@ -43,15 +43,15 @@ TIERS = {"EUR": Tier(100_000, 2_500_000), "XXX": Tier(None, None), "SEK": Tier(5
         ("accept", "SEK", None, 3),
     ],
 )
-def test_people_required(
+def test_the_tier_says_how_many_people_decide(
     decision: str, currency: str | None, amount: int | None, people: int
 ) -> None:
-    assert people_required(Decision(decision), currency, amount, TIERS) == people
+    assert people_required(Decision(decision), currency, amount, tiers=TIERS) == people
 
 
 def test_an_empty_policy_takes_three_for_everything_that_settles() -> None:
     settling = set(Decision) - {Decision.ESCALATE, Decision.LOOK_UP}
-    assert {people_required(decision, "EUR", 1, {}) for decision in settling} == {3}
+    assert {people_required(decision, "EUR", 1, tiers={}) for decision in settling} == {3}
 
 
 @given(
@@ -60,8 +60,8 @@ def test_an_empty_policy_takes_three_for_everything_that_settles() -> None:
 def test_a_larger_amount_never_takes_fewer_people(
     decision: Decision, currency: str, amount: int
 ) -> None:
-    fewer = people_required(decision, currency, amount, DEFAULT_TIERS)
-    more = people_required(decision, currency, amount + 1, DEFAULT_TIERS)
+    fewer = people_required(decision, currency, amount, tiers=DEFAULT_TIERS)
+    more = people_required(decision, currency, amount + 1, tiers=DEFAULT_TIERS)
     assert MINIMUM_PEOPLE[decision] <= fewer <= more <= 3
 
 
@@ -73,7 +73,7 @@ def test_every_decision_has_a_minimum() -> None:
     ("currency", "second_from"),
     [("USD", 100_000), ("JPY", 150_000), ("KWD", 300_000), ("NOK", 1_000_000), ("HUF", 40_000_000)],
 )
-def test_default_tiers(currency: str, second_from: int) -> None:
+def test_default_tiers_are_the_public_ones(currency: str, second_from: int) -> None:
     assert DEFAULT_TIERS[currency] == Tier(second_from, second_from * 25)
 
 

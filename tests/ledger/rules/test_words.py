@@ -68,11 +68,11 @@ def test_other_json_is_not_read_as_words(data: dict[str, object]) -> None:
         (-2_280, "38 min"),
     ],
 )
-def test_durations(seconds: float, text: str) -> None:
+def test_durations_read_as_people_write_them(seconds: float, text: str) -> None:
     assert duration(timedelta(seconds=seconds)) == text
 
 
-def test_small_phrases() -> None:
+def test_small_phrases_are_put_in_words() -> None:
     assert [with_article(noun) for noun in ("payout", "email")] == ["a payout", "an email"]
     assert [listed(names) for names in ((), ("a",), ("a", "b"), ("a", "b", "c"))] == [
         "",
