@@ -14,6 +14,8 @@ from console.pages.decide import Entered
 from ledger.errors import BadForm
 from ledger.resolutions import Handover, Proposal
 from ledger.rules.decisions import Decision, Typed
+from ledger.rules.forms import Lack
+from ledger.rules.words import say
 
 LONGEST_WORDS = 2_000
 LONGEST_TYPED = 40
@@ -131,7 +133,7 @@ class HandedOver:
             return datetime.fromisoformat(self.next_check).replace(tzinfo=self.zone)
         except ValueError:
             words = "Say when it is looked at next, as a date and a time."
-            raise BadForm(fields={"next_check_at": words}) from None
+            raise BadForm(lacks=(Lack("next_check_at", say(words)),)) from None
 
     def entered(self, wrong: Mapping[str, str], *, renewed: bool) -> Entered:
         """The form to show again, as it was."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ledger.errors import LedgerError
+from ledger.rules.forms import Lack
 from ledger.rules.words import Words
 
 STATUS: Mapping[str, int] = {
@@ -44,19 +45,6 @@ NEEDED: Mapping[str, str] = {
     "reveal": "unmask a field",
     "audit": "read and export the history",
 }
-# By how its sentence begins, the form's field that a shortcoming stands beside.
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    "Choose a reason": ("reason_code",),
-    "Choose the evidence": ("evidence",),
-    "{nos} does not carry": ("evidence",),
-    "Say why": ("words",),
-    "At most": ("words",),
-    "Type the last 4": ("object_last_four",),
-    "Type the amount that {title} holds": ("found_amount",),
-    "Type the amount that we": ("intent_amount",),
-    "Not what {title} holds": ("object_last_four", "found_amount"),
-    "Not what we meant": ("intent_amount",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +67,10 @@ def shown(refusal: LedgerError, *, say: Callable[[Words], str]) -> Refusal:
     words, details = refusal.message, refusal.details
     if isinstance(details.get("words"), Words):
         words = say(details["words"])
-    lacks: tuple[Words, ...] = details.get("lacks", ())
-    fields = {str(name): str(text) for name, text in details.get("fields", {}).items()}
-    for lack in lacks:
-        fields |= dict.fromkeys(fields_of(lack), say(lack))
-    apart = [say(lack) for lack in lacks if not fields_of(lack)]
+    lacks: tuple[Lack, ...] = details.get("lacks", ())
+    fields = {lack.field: say(lack.words) for lack in lacks if lack.field}
+    apart = [say(lack.words) for lack in lacks if not lack.field]
     return Refusal(status, TITLES[status], " ".join([words, *apart]), fields, refusal.code)
-
-
-def fields_of(lack: Words) -> tuple[str, ...]:
-    """The form fields that a shortcoming stands beside; none where it belongs to no single one."""
-    return next((names for begins, names in FIELDS.items() if lack.template.startswith(begins)), ())
 
 
 def lacking(permission: str, *, tenant: str) -> str:

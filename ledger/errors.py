@@ -83,7 +83,7 @@ class NotPossible(LedgerError):
 
 
 class BadForm(LedgerError):
-    """Something typed or chosen is missing or wrong; `details` maps a field to its message."""
+    """Something typed or chosen is missing or wrong; `lacks` in the details says what, by field."""
 
     code = "bad_form"
     default = "Something is missing or does not fit. Nothing was recorded."

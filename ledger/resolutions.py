@@ -20,7 +20,7 @@ from ledger.errors import (
 from ledger.facts import Case
 from ledger.ids import new_id
 from ledger.rules.decisions import Decision, Option, option
-from ledger.rules.forms import shortcomings
+from ledger.rules.forms import Lack, shortcomings
 from ledger.rules.states import State
 from ledger.rules.words import say
 from ledger.sql import row
@@ -140,7 +140,8 @@ def _check(case: Case, chosen: Option, proposal: Proposal) -> None:
         typed=proposal.typed,
     )
     if len(proposal.words) > _LONGEST_WORDS:
-        lacks += (say("At most {most} characters of words.", most=_LONGEST_WORDS),)
+        most = say("At most {most} characters of words.", most=_LONGEST_WORDS)
+        lacks += (Lack("words", most),)
     if lacks:
         raise BadForm(lacks=lacks)
 
@@ -217,4 +218,4 @@ def _check_handover(handover: Handover) -> None:
     if not clock.now() < handover.next_check_at <= clock.now() + _FARTHEST_CHECK:
         wrong["next_check_at"] = "The next check lies in the future, at most 7 days ahead."
     if wrong:
-        raise BadForm(fields=wrong)
+        raise BadForm(lacks=tuple(Lack(field, say(words)) for field, words in wrong.items()))

@@ -136,6 +136,19 @@ class Part:
             )
         )
 
+    def may_be_looked_up(self) -> None:
+        """Wait until the five seconds after the newest lookup are over."""
+        wait_until(
+            lambda: (
+                not self.stage.rows(
+                    "select from lookup where effect_id = %s and (finished_at is null"
+                    " or finished_at > now() - interval '5 seconds')",
+                    self.effect_id,
+                )
+            ),
+            what="the end of the pause between two lookups",
+        )
+
     def reaches(self, state: int) -> None:
         """Wait until the effect stands in `state`."""
         wait_until(

@@ -1,6 +1,7 @@
 """What a decision form still lacks, in words: the same check for the page and for the verb."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from ledger.rules.cases import CaseFacts, read
 from ledger.rules.contract import FoundObject
@@ -9,6 +10,14 @@ from ledger.rules.money import BadAmount, readings
 from ledger.rules.words import Words, numbered, say
 
 LAST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """One thing missing or wrong: the form's field it stands beside, empty for none, and words."""
+
+    field: str
+    words: Words
 
 
 def shortcomings(
@@ -20,14 +29,14 @@ def shortcomings(
     evidence: tuple[int, ...] = (),
     object_id: str | None = None,
     typed: Mapping[str, str] | None = None,
-) -> tuple[Words, ...]:
+) -> tuple[Lack, ...]:
     """Every thing missing or wrong, in the order of the form; empty where it may be recorded.
 
     `evidence` are the entry numbers relied on, `object_id` the one chosen of several, `typed` what
     was typed by the names of `Typed`. What should have been typed is never said.
     """
     if not option.available:
-        return (option.why,)
+        return (Lack("", option.why),)
     chosen = option.object_id or object_id
     lacks = [
         *_reason(option, reason_code),
@@ -41,45 +50,49 @@ def shortcomings(
     return tuple(lacks)
 
 
-def _reason(option: Option, reason_code: str) -> Iterable[Words]:
+def _reason(option: Option, reason_code: str) -> Iterable[Lack]:
     known = {reason.code for reason in option.reason_codes}
     if known and reason_code not in known:
-        yield say("Choose a reason from the list.")
+        yield Lack("reason_code", say("Choose a reason from the list."))
 
 
-def _evidence(option: Option, evidence: tuple[int, ...]) -> Iterable[Words]:
+def _evidence(option: Option, evidence: tuple[int, ...]) -> Iterable[Lack]:
     """At least the newest finding must be relied on, and nothing that carries no proof."""
     if not option.evidence:
         return
     if option.evidence[-1] not in evidence:
-        yield say("Choose the evidence you rely on: {no}.", no=numbered(option.evidence[-1:]))
+        newest = numbered(option.evidence[-1:])
+        yield Lack("evidence", say("Choose the evidence you rely on: {no}.", no=newest))
     foreign = tuple(sorted(set(evidence) - set(option.evidence)))
     if foreign:
-        yield say("{nos} does not carry this decision.", nos=numbered(foreign))
+        words = say("{nos} does not carry this decision.", nos=numbered(foreign))
+        yield Lack("evidence", words)
 
 
-def _choice(option: Option, object_id: str | None) -> Iterable[Words]:
+def _choice(option: Option, object_id: str | None) -> Iterable[Lack]:
     if option.candidates and object_id not in option.candidates:
-        yield say("Choose the one that is ours.")
+        yield Lack("object_id", say("Choose the one that is ours."))
     if option.object_id is not None and object_id not in (None, option.object_id):
-        yield say("The receipt is another one than the page showed. Read the case again.")
+        words = say("The receipt is another one than the page showed. Read the case again.")
+        yield Lack("", words)
 
 
-def _length(option: Option, words: str) -> Iterable[Words]:
+def _length(option: Option, words: str) -> Iterable[Lack]:
     """Enough of them, and not one letter held down."""
     text = " ".join(words.split())
     if len(text) < option.words_minimum:
-        yield say("Say why in your words, {count} characters or more.", count=option.words_minimum)
+        least = option.words_minimum
+        yield Lack("words", say("Say why in your words, {count} characters or more.", count=least))
     elif option.words_minimum and len(set(text.lower())) < LAST:
-        yield say("Say why in words that another person understands.")
+        yield Lack("words", say("Say why in words that another person understands."))
 
 
-def _typed(field: Typed, text: str, facts: CaseFacts, found: FoundObject | None) -> Iterable[Words]:
+def _typed(field: Typed, text: str, facts: CaseFacts, found: FoundObject | None) -> Iterable[Lack]:
     title = facts.contract.provider_title
     if not text.strip():
-        yield say(_ASKED[field], title=title)
+        yield Lack(field.value, say(_ASKED[field], title=title))
     elif not _matches(field, text.strip(), facts, found):
-        yield say(_WRONG[field], title=title)
+        yield Lack(field.value, say(_WRONG[field], title=title))
 
 
 def _matches(field: Typed, text: str, facts: CaseFacts, found: FoundObject | None) -> bool:

@@ -1,20 +1,14 @@
 """Every refusal has one HTTP answer, and every shortcoming of a form a place on the page."""
 
-import re
-from pathlib import Path
-
 import pytest
 
 from console import refusals
 from ledger import errors
 from ledger.errors import LedgerError
-from ledger.rules import forms
-from ledger.rules.decisions import Typed
+from ledger.rules.forms import Lack
 from ledger.rules.words import Words, say
 
 NOT_ON_PAGES = {"refused", "inside_transaction"}
-# They name what nobody typed or chose, so they stand above the form.
-APART = {"Choose the one that is ours.", "The receipt is another one than the page showed."}
 
 
 def every_refusal() -> list[type[LedgerError]]:
@@ -48,19 +42,11 @@ def test_a_refusal_is_answered_as_decided(refusal: LedgerError, status: int) -> 
     assert shown.title
 
 
-def test_every_shortcoming_of_a_form_has_its_field() -> None:
-    source = Path(forms.__file__).read_text()
-    yielded = re.findall(r'yield say\(\s*"([^"]+)"', source)
-    typed = [*forms._ASKED.values(), *forms._WRONG.values()]
-    assert len(yielded) >= 6
-    for template in [*yielded, *typed]:
-        placed = refusals.fields_of(say(template))
-        assert placed or any(template.startswith(start) for start in APART), template
-
-
-def test_the_fields_of_typed_values_are_those_of_the_rules() -> None:
-    fields = {name for names in refusals.FIELDS.values() for name in names}
-    assert {each.value for each in Typed} <= fields
+def test_a_shortcoming_stands_beside_its_field_or_in_the_summary() -> None:
+    lacks = (Lack("words", say("Say why.")), Lack("", say("Read the case again.")))
+    shown = refusals.shown(errors.BadForm(lacks=lacks), say=Words.render)
+    assert shown.fields == {"words": "Say why."}
+    assert shown.words.endswith("Read the case again.")
 
 
 def test_a_moment_in_a_refusal_is_written_for_the_reader() -> None:

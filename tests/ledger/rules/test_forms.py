@@ -45,7 +45,7 @@ RETRY_CASE = facts(ABSENT)
 
 def lacks(decision: str, case: CaseFacts, form: dict[str, object]) -> list[str]:
     found_ = shortcomings(option(Decision(decision), case), case, **form)  # type: ignore[arg-type]
-    return [words.render() for words in found_]
+    return [lack.words.render() for lack in found_]
 
 
 @pytest.mark.parametrize(
