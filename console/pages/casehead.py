@@ -43,7 +43,10 @@ def of(case: Case, *, seat: Seat, formats: Formats) -> dict[str, Any]:
         "title": f"{case.contract.title} to {recipient}" if recipient else case.contract.title,
         "summary": formats.say(summary(case.facts)),
         "badge": states.badge(
-            effect.state, escalated=case.escalated, proven_later=effect.cause is not None
+            effect.state,
+            escalated=case.escalated,
+            proven_later=effect.cause is not None,
+            by_itself=_settled_itself(case),
         ),
         "tags": _tags(case),
         "priority": ranked.priority if ranked else 0,
@@ -59,6 +62,10 @@ def of(case: Case, *, seat: Seat, formats: Formats) -> dict[str, Any]:
     }
 
 
+def _settled_itself(case: Case) -> bool:
+    return any(entry.kind == "settled_itself" for entry in case.entries)
+
+
 def _tags(case: Case) -> tuple[str, ...]:
     """What else is true of the effect, in a few words each."""
     effect = case.effect
@@ -67,7 +74,7 @@ def _tags(case: Case) -> tuple[str, ...]:
         found.append("Frozen: no retry, no failover")
     if case.taken_in:
         found.append("Taken in")
-    if any(entry.kind == "settled_itself" for entry in case.entries):
+    if case.state is State.REJECTED and _settled_itself(case):
         found.append("By automation")
     if case.state is State.REJECTED:
         found.append(states.REJECTIONS.get(effect.reject_kind or "", "").capitalize())

@@ -1,6 +1,6 @@
 """How states, findings, priorities and key windows look: a shape, a word and a tone each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from console.formats import Formats
@@ -78,10 +78,14 @@ FINDING_TITLES = {code.value: mark.words for code, mark in _MARKS.items()} | {
 }
 
 
-def badge(state: int, *, escalated: bool = False, proven_later: bool = False) -> Badge:
+def badge(
+    state: int, *, escalated: bool = False, proven_later: bool = False, by_itself: bool = False
+) -> Badge:
     """The state as shown; escalated and reconciled are derived, never stored."""
     if state == State.UNKNOWN and escalated:
         return ESCALATED
+    if state == State.CONFIRMED and by_itself:
+        return replace(RECONCILED, title=f"{RECONCILED.title} by automation")
     if state == State.CONFIRMED and proven_later:
         return RECONCILED
     return BADGES[State(state)]

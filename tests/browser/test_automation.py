@@ -17,7 +17,7 @@ def test_a_receipt_email_settles_itself_after_its_worker_was_killed(desk: Desk) 
     assert order["steps"] == {"render_receipt": 1, "send_receipt": 1}
     desk.read(part)
     expect(desk.page.locator(".badges")).to_contain_text("Reconciled")
-    expect(desk.page.locator(".badges")).to_contain_text("By automation")
+    expect(desk.page.locator(".badges")).to_contain_text("Reconciled by automation")
     expect(desk.page.locator("#E4")).to_contain_text("It settled the case, as the policy allows.")
 
 
