@@ -78,11 +78,11 @@ class Decided:
         )
 
     def entered(self, wrong: Mapping[str, str], *, renewed: bool) -> Entered:
-        """The form to show again. `renewed`: the case moved, so the evidence is chosen anew."""
+        """The form to show again. `renewed`: the case moved, so token and evidence are new."""
         known = self.decision in set(Decision)
         return Entered(
             decision=Decision(self.decision) if known else None,
-            token=str(_uuid(self.token) or ""),
+            token="" if renewed else str(_uuid(self.token) or ""),
             reason_code=self.reason_code,
             words=self.words,
             evidence=None if renewed else self.evidence,
@@ -116,9 +116,9 @@ class HandedOver:
         )
 
     def handover(self) -> Handover:
-        """What is to be recorded. Raises BadForm for a broken token or moment."""
+        """What is to be recorded. Raises BadForm for a broken hidden field or moment."""
         token = _uuid(self.token)
-        if token is None:
+        if token is None or self.version is None:
             raise BadForm(TOO_OLD)
         return Handover(
             command_id=token,
@@ -126,6 +126,7 @@ class HandedOver:
             reason_code=self.reason_code,
             words=self.words,
             next_check_at=self._next_check_at(),
+            version=self.version,
         )
 
     def _next_check_at(self) -> datetime:
@@ -136,10 +137,10 @@ class HandedOver:
             raise BadForm(lacks=(Lack("next_check_at", say(words)),)) from None
 
     def entered(self, wrong: Mapping[str, str], *, renewed: bool) -> Entered:
-        """The form to show again, as it was."""
+        """The form to show again, as it was; with a new token where the case moved."""
         return Entered(
             decision=Decision.ESCALATE,
-            token=str(_uuid(self.token) or ""),
+            token="" if renewed else str(_uuid(self.token) or ""),
             reason_code=self.reason_code,
             words=self.words,
             owner=self.owner,

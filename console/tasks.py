@@ -1,13 +1,16 @@
 """Worker tasks, where ledger and provider meet; the row is the job, the message a bell."""
 
+import logging
 import os
 import socket
 import time
 from datetime import datetime, timedelta
 from uuid import UUID
 
+import psycopg
 from celery import Task, shared_task
-from django.db import transaction
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import OperationalError, transaction
 
 import providers
 from console import faults
@@ -19,13 +22,17 @@ from ledger.ids import new_id
 from ledger.lookups import Taken
 from ledger.resolutions import Handover
 from ledger.rules import findings
-from ledger.rules.contract import Answer, Look, LookFailure, Phase, Route, SendOutcome
+from ledger.rules.contract import Answer, Contract, Look, LookFailure, Phase, Route, SendOutcome
 from ledger.rules.findings import Finding, FindingCode
 from ledger.rules.states import Cause, State
+from providers.http import uptime_seconds
+
+log = logging.getLogger(__name__)
 
 _BATCH = 200
 _RING_AGAIN_SECONDS = 15
 _FROZEN_SECONDS = 60
+_CLIMB_SECONDS = 20  # well below the soft time limit of a task
 _CHECK_EVERY = timedelta(hours=1)
 _OWNER = "Payments on call"
 _IN_WORDS = {
@@ -51,10 +58,11 @@ def send(tenant_id: str, effect_id: str, intent_key: str) -> None:
     """Claim the effect, send it once with no transaction open, and settle it on the answer."""
     faults.point("before-dispatch", intent_key=intent_key)
     tenant, effect = UUID(tenant_id), UUID(effect_id)
+    claimed_at = uptime_seconds()  # read before the claim: the lease cannot have begun earlier
     try:
         with client.dispatching(tenant, effect, worker=worker_name()) as sending:
             if sending is not None:
-                _send(sending, claimed_at=time.monotonic())
+                _send(sending, claimed_at=claimed_at)
     except Frozen:
         until = clock.now() + timedelta(seconds=_FROZEN_SECONDS)
         leases.put_off(tenant, effect, until=until)
@@ -66,12 +74,22 @@ def _send(sending: Sending, *, claimed_at: float) -> None:
     held, key = sending.claim, sending.claim.view.intent_key
     faults.point("after-mark", intent_key=key)
     contract = held.contract
-    if time.monotonic() - claimed_at > contract.lease_seconds - contract.deadline_seconds:
+    send_by = claimed_at + _sending_seconds(contract)
+    if uptime_seconds() >= send_by:
         sending.give_up(Cause.LEASE_LOST)  # a paused process woke too late to be sure of its lease
         return
-    outcome = providers.provider(contract.provider).dispatch(held.view, contract)
+    provider = providers.provider(contract.provider)
+    outcome = provider.dispatch(held.view, contract, send_by=send_by)
     faults.point("after-response", intent_key=key)
     _settle(sending, outcome, key)
+
+
+def _sending_seconds(contract: Contract) -> int:
+    """For how long after the claim the request may be written.
+
+    The answer must fit into the lease; and absence counts from one deadline after the claim.
+    """
+    return min(contract.lease_seconds - contract.deadline_seconds, contract.deadline_seconds)
 
 
 def _settle(sending: Sending, outcome: SendOutcome, key: str) -> None:
@@ -90,24 +108,58 @@ def look(tenant_id: str, lookup_id: str) -> None:
     if taken is None:
         return
     case = facts.case(taken.tenant_id, taken.effect_id, now=clock.now())
-    asked = _climb(taken, case) or (_unsupported(case),)
-    lookups.record(taken, asked, now=clock.now())
+    unsupported = _without_answer(case, Route.BY_ATTRIBUTES, LookFailure.UNSUPPORTED)
+    asked = _climb(taken, case) or (unsupported,)
+    try:
+        lookups.record(taken, asked, now=clock.now())
+    except (psycopg.OperationalError, OperationalError, SoftTimeLimitExceeded):
+        raise  # the row stays open, and the sweep rings for it again
+    except Exception:
+        # What a provider module made of the answer cannot be kept; the lookup ends all the same.
+        log.exception("lookup.not_kept", extra=_ids(case))
+        failed = _without_answer(case, asked[-1][0].route, LookFailure.UNREADABLE)
+        lookups.record(taken, (failed,), now=clock.now())
 
 
 def _climb(taken: Taken, case: Case) -> tuple[tuple[Look, Finding], ...]:
-    """Every route asked, with what its answer proves; stops at the first that ends the ladder."""
-    provider = providers.provider(case.contract.provider)
+    """Every route asked, with what its answer proves; stops at the first that ends the ladder.
+
+    Once 20 seconds are used no further route is asked, so that what there is can be recorded.
+    """
+    began = time.monotonic()
     asked: list[tuple[Look, Finding]] = []
     for terms in case.contract.routes:
         if not _applies(terms.route, case):
             continue
+        if asked and time.monotonic() - began >= _CLIMB_SECONDS:
+            break
         lookups.progress(taken, f"Asking {case.contract.provider_title} {_IN_WORDS[terms.route]}")
-        one = provider.look(case.view, terms.route, case.contract, now=clock.now())
-        finding = _judge(case, one)
-        asked.append((one, finding))
-        if finding.code in _ENDS_THE_LADDER:
+        asked.append(_ask(case, terms.route))
+        if asked[-1][1].code in _ENDS_THE_LADDER:
             break
     return tuple(sorted(asked, key=lambda one: _telling(one[1])))
+
+
+def _ask(case: Case, route: Route) -> tuple[Look, Finding]:
+    """One look and what it proves. Whatever a provider module raises is a look that failed.
+
+    Else the lookup would stay open for ever, everybody would join it, and nobody be called.
+    """
+    try:
+        provider = providers.provider(case.contract.provider)
+        one = provider.look(case.view, route, case.contract, now=clock.now())
+        return one, _judge(case, one)
+    except SoftTimeLimitExceeded:
+        log.warning("lookup.out_of_time", extra={**_ids(case), "route": route.value})
+        return _without_answer(case, route, LookFailure.UNREACHABLE)
+    except Exception:
+        log.exception("lookup.broke", extra={**_ids(case), "route": route.value})
+        return _without_answer(case, route, LookFailure.UNREADABLE)
+
+
+def _ids(case: Case) -> dict[str, str]:
+    """What a log line may say of the case."""
+    return {"tenant_id": str(case.tenant_id), "effect_id": str(case.effect_id)}
 
 
 def _telling(finding: Finding) -> int:
@@ -144,15 +196,16 @@ def _applies(route: Route, case: Case) -> bool:
             return case.view.amount_minor is not None or case.view.counterparty is not None
 
 
-def _unsupported(case: Case) -> tuple[Look, Finding]:
+def _without_answer(case: Case, route: Route, failure: LookFailure) -> tuple[Look, Finding]:
+    """A look that brought nothing to read, because of `failure`."""
     view = case.view
     one = Look(
-        route=Route.BY_ATTRIBUTES,
+        route=route,
         asked_at=clock.now(),
         account=view.account,
         environment=view.environment,
         answer=Answer(method="", path="", phase=Phase.NOT_SENT, duration_ms=0),
-        failure=LookFailure.UNSUPPORTED,
+        failure=failure,
     )
     return one, _judge(case, one)
 

@@ -47,7 +47,7 @@ def ranked(
         amount_base_minor=base,
         has_amount=contract.has_amount,
         since=view.last_dispatch_at or now,
-        key_until=absence.key_until(view.first_dispatch_at, contract),
+        key_until=_key_until(view, contract),
         finding=finding,
         now=now,
     )
@@ -64,10 +64,22 @@ def ranked(
     )
 
 
+def _key_until(view: IntentView, contract: Contract) -> datetime | None:
+    """The effect's own key window. What was taken in has none: no fence, so never sent from here.
+
+    Its source may name a key, but nothing says when the provider first saw that one.
+    """
+    return absence.key_until(view.first_dispatch_at, contract) if view.fence else None
+
+
 def first_look_at(view: IntentView, contract: Contract, *, now: datetime) -> datetime:
-    """When an effect that just became unknown is looked up: at its settle time, not before."""
-    sent_at = view.last_dispatch_at or now
-    return max(now, sent_at + timedelta(seconds=contract.settle_seconds))
+    """When an effect that just became unknown is looked up: at its settle time, not before.
+
+    One whose sending has no known time is looked up at once: waiting would never end.
+    """
+    if view.last_dispatch_at is None:
+        return now
+    return max(now, view.last_dispatch_at + timedelta(seconds=contract.settle_seconds))
 
 
 _WAITS_FOR_A_PERSON = frozenset(
@@ -85,7 +97,7 @@ _DAY = timedelta(days=1)
 
 def closing_at(view: IntentView, contract: Contract) -> datetime | None:
     """When the key window is about to close: max(1 h, 10 %) before its end; None without a key."""
-    end = absence.key_until(view.first_dispatch_at, contract)
+    end = _key_until(view, contract)
     if end is None or contract.key_window_seconds is None:
         return None
     return end - timedelta(seconds=max(3600, contract.key_window_seconds // 10))

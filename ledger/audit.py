@@ -15,7 +15,7 @@ from ledger.rules.digest import canonical
 from ledger.sql import row
 
 NIL = UUID(int=0)
-HAND = "row(%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)::effect_hand"
+HAND = "row(%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)::effect_hand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Hand:
     """The arguments of the entry in hand, in the order of the SQL type `effect_hand`.
 
     `body` is canonical JSON bytes; `refs` are `kind:value`; `brief` says a finding in a few words,
-    for the queue; a later `due_at`, `counts_from`,
-    `priority`, `rank_until` or `rank_minor` of None leaves the queue row's value as it is.
+    for the queue; `about` is the number of the attempt that evidence speaks of. A later `due_at`,
+    `counts_from`, `priority`, `rank_until` or `rank_minor` of None leaves the queue row's value.
     """
 
     kind: str
@@ -42,6 +42,7 @@ class Hand:
     rank_until: datetime | None = None
     rank_minor: int | None = None
     brief: str | None = None
+    about: int | None = None
 
     def params(self) -> tuple[Any, ...]:
         """The values for the placeholders of `HAND`."""
@@ -93,12 +94,27 @@ def record(
     return record_id
 
 
+def contradiction(tenant_id: UUID, effect_id: UUID, *, no: int, finding: str) -> None:
+    """File that entry `no` speaks for an effect whose rejection is recorded."""
+    record(
+        "contradiction",
+        tenant_id=tenant_id,
+        by=None,
+        object_type="effect",
+        object_id=str(effect_id),
+        facts={"entry": no, "finding": finding},
+    )
+
+
 def refused(kind: str, *, tenant_id: UUID, object_id: str, facts: Mapping[str, Any]) -> None:
     """File a refusal that must survive the caller's rollback, over a connection of its own.
 
     Outside a transaction the default connection serves.
     """
-    using = "apart" if connection.in_atomic_block and "apart" in connections else DEFAULT_DB_ALIAS
+    using = DEFAULT_DB_ALIAS
+    if connection.in_atomic_block and "apart" in connections:
+        using = "apart"
+        row("select set_config('ascertain.tenant', %s, false)", (str(tenant_id),), using=using)
     record(
         kind,
         tenant_id=tenant_id,

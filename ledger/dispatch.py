@@ -1,5 +1,6 @@
 """WORKER: prepare an intent, claim it, settle it on its answer, give it up, reap a lost lease."""
 
+import logging
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,7 +10,14 @@ from django.db import connection, transaction
 
 from ledger import agenda, audit, clock, contracts, intents, leases, transitions
 from ledger.audit import Hand
-from ledger.errors import DigestMismatch, Frozen, InsideTransaction, NotFound, ReceiptTaken
+from ledger.errors import (
+    DigestMismatch,
+    Frozen,
+    InsideTransaction,
+    NotFound,
+    ReceiptTaken,
+    StaleState,
+)
 from ledger.intents import Intent
 from ledger.rules.contract import (
     Answer,
@@ -23,9 +31,11 @@ from ledger.rules.contract import (
     SendOutcome,
     Unclear,
 )
-from ledger.rules.findings import FindingCode
+from ledger.rules.findings import HAPPENED, FindingCode
 from ledger.rules.states import Actor, Cause, RejectKind, State
 from ledger.sql import row
+
+log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 30
 _SAME = (
@@ -36,7 +46,6 @@ _SAME = (
     "amount_minor",
     "currency",
     "account",
-    "environment",
 )
 _FINDINGS: dict[type, FindingCode] = {Declined: FindingCode.FAILED_OBJECT}
 
@@ -165,22 +174,28 @@ def settle(held: Claim, outcome: SendOutcome) -> Settled:
             except ReceiptTaken:
                 taken = Unclear(Cause.MISMATCH, outcome.answer, found=outcome.found)
                 return settle(held, taken)
-        case Declined():
-            sets = {
-                "declined_code": outcome.code,
-                "reject_kind": RejectKind.PROVIDER_DECLINED,
-                "completed_at": clock.now(),
-            }
-            return _move(held, State.REJECTED, sets, _hand("answer", outcome))
-        case NotProcessed():
-            wait = outcome.retry_after_seconds or _RETRY_SECONDS
-            due_at = clock.now() + timedelta(seconds=wait)
-            hand = replace(_hand("returned", outcome), due_at=due_at)
-            return _move(held, State.PREPARED, {}, hand)
+        case Declined() | NotProcessed():
+            try:
+                return _turn_back(held, outcome)
+            except StaleState:  # evidence of an effect came in: no answer says that it is not there
+                return settle(held, Unclear(Cause.LATE_EVIDENCE, outcome.answer))
         case Unclear():
             sets = {"cause": outcome.cause.value, "server_error": _tainted(held, outcome)}
             hand = replace(_hand("given_up", outcome), **_unknown_agenda(held))
             return _move(held, State.UNKNOWN, sets, hand)
+
+
+def _turn_back(held: Claim, outcome: Declined | NotProcessed) -> Settled:
+    if isinstance(outcome, Declined):
+        sets = {
+            "declined_code": outcome.code,
+            "reject_kind": RejectKind.PROVIDER_DECLINED,
+            "completed_at": clock.now(),
+        }
+        return _move(held, State.REJECTED, sets, _hand("answer", outcome))
+    wait = outcome.retry_after_seconds or _RETRY_SECONDS
+    due_at = clock.now() + timedelta(seconds=wait)
+    return _move(held, State.PREPARED, {}, replace(_hand("returned", outcome), due_at=due_at))
 
 
 def give_up(held: Claim, cause: Cause) -> Settled:
@@ -190,31 +205,42 @@ def give_up(held: Claim, cause: Cause) -> Settled:
 
 
 def reap(*, limit: int = 100) -> int:
-    """Move effects whose lease ran out to unknown; how many. A lost lease never means failed."""
+    """Move effects whose lease ran out to unknown; how many. A lost lease never means failed.
+
+    A row that cannot be moved is logged and left for the next run; it holds up no other.
+    """
     count = 0
     for tenant_id, effect_id in leases.expired(limit):
-        columns = _columns(tenant_id, effect_id)
-        contract = contracts.load(
-            columns["provider"], columns["operation"], columns["contract_version"]
-        )
-        view = intents.view(tenant_id, effect_id, columns, request=None)
-        hand = Hand(
-            kind="lease_lost",
-            actor=Actor.REAPER,
-            note=f"attempt {view.attempts}: the lease ended without an answer",
-            **_agenda(tenant_id, view, contract, clock.now()),
-        )
-        moved = transitions.step(
-            tenant_id,
-            effect_id,
-            source=State.DISPATCHED,
-            target=State.UNKNOWN,
-            hand=hand,
-            sets={"cause": Cause.LEASE_LOST.value},
-            fence=view.fence,
-        )
-        count += moved is not None
+        try:
+            count += _reap(tenant_id, effect_id)
+        except Exception:
+            ids = {"tenant_id": str(tenant_id), "effect_id": str(effect_id)}
+            log.exception("reap.failed", extra=ids)
     return count
+
+
+def _reap(tenant_id: UUID, effect_id: UUID) -> bool:
+    columns = _columns(tenant_id, effect_id)
+    contract = contracts.load(
+        columns["provider"], columns["operation"], columns["contract_version"]
+    )
+    view = intents.view(tenant_id, effect_id, columns, request=None)
+    hand = Hand(
+        kind="lease_lost",
+        actor=Actor.REAPER,
+        note=f"attempt {view.attempts}: the lease ended without an answer",
+        **_agenda(tenant_id, view, contract, clock.now()),
+    )
+    moved = transitions.step(
+        tenant_id,
+        effect_id,
+        source=State.DISPATCHED,
+        target=State.UNKNOWN,
+        hand=hand,
+        sets={"cause": Cause.LEASE_LOST.value},
+        fence=view.fence,
+    )
+    return moved is not None
 
 
 def expire(tenant_id: UUID, effect_id: UUID) -> bool:
@@ -338,8 +364,29 @@ def _move(held: Claim, target: State, sets: dict[str, Any], hand: Hand) -> Settl
         finding=hand.finding,
         object_id=hand.object_id,
         refs=refs or None,
+        about=held.view.attempts,
     )
+    return Settled(None, no=_file_late(held, late), late=True)
+
+
+def _file_late(held: Claim, late: Hand) -> int:
+    """Keep a late answer; one that speaks for an effect calls off a retry that waits to be sent."""
+    happened = late.finding in HAPPENED
+    if happened:
+        called_off = transitions.step(
+            held.tenant_id,
+            held.effect_id,
+            source=State.PREPARED,
+            target=State.UNKNOWN,
+            hand=late,
+            sets={"cause": Cause.LATE_EVIDENCE.value},
+        )
+        if called_off is not None:
+            return int(called_off[0])
     no = audit.file(held.tenant_id, held.effect_id, late)
     if no is None:
         raise NotFound()
-    return Settled(None, no=no, late=True)
+    state = _columns(held.tenant_id, held.effect_id)["state"]
+    if happened and late.finding and state == State.REJECTED:
+        audit.contradiction(held.tenant_id, held.effect_id, no=no, finding=late.finding)
+    return no

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from ledger.ids import screen_id
+
 
 class LedgerError(Exception):
     """A refusal. `code` is stable for machines, `message` speaks to the operator."""
@@ -63,10 +65,10 @@ class DispatchTooLate(LedgerError):
 
 
 class SecondPersonNeeded(LedgerError):
-    """The amount is at or above the tenant's tier."""
+    """One person alone may not decide this: its amount, its proof or the policy forbids it."""
 
     code = "second_person_needed"
-    default = "The amount is at or above the threshold, so a second person must agree."
+    default = "A second person must agree to this. Nobody can decide it alone; escalate it instead."
 
 
 class EvidenceDoesNotCarry(LedgerError):
@@ -95,14 +97,28 @@ class BadIntent(LedgerError):
     code = "bad_intent"
 
 
-class DigestMismatch(LedgerError):
+class _LeadsToACase(LedgerError):
+    """A refusal because of another effect: `effect_id` in the details becomes its address.
+
+    `case` in the details is the path below the tenant's own, "effects/eff_…".
+    """
+
+    def __init__(self, message: str | None = None, **details: Any) -> None:
+        if effect_id := details.get("effect_id"):
+            shown = screen_id(effect_id)
+            details["case"] = f"effects/{shown}"
+            message = f"{message or self.default} Its case is {shown}."
+        super().__init__(message, **details)
+
+
+class DigestMismatch(_LeadsToACase):
     """The intent key exists with another request, provider or amount; the first one stands."""
 
     code = "digest_mismatch"
     default = "This intent key already stands for another request. The first one is unchanged."
 
 
-class Frozen(LedgerError):
+class Frozen(_LeadsToACase):
     """Another effect for the same object and operation has no proven outcome yet."""
 
     code = "frozen"
@@ -112,7 +128,7 @@ class Frozen(LedgerError):
     )
 
 
-class ReceiptTaken(LedgerError):
+class ReceiptTaken(_LeadsToACase):
     """The provider object is already the receipt of another effect."""
 
     code = "receipt_taken"
@@ -159,6 +175,7 @@ _BY_MESSAGE: dict[str, type[LedgerError]] = {
     "lapsed": Lapsed,
     "dispatch_too_late": DispatchTooLate,
     "contract_unknown": BadIntent,
+    "environment_differs": BadIntent,
     "tenant_unknown": NotFound,
 }
 _BY_CONSTRAINT: dict[str, type[LedgerError]] = {

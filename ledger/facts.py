@@ -23,7 +23,7 @@ from ledger.rules.contract import (
 )
 from ledger.rules.decisions import CaseFacts, Decision, Evidence
 from ledger.rules.finding_json import finding_from_json
-from ledger.rules.findings import Finding, FindingCode, judge
+from ledger.rules.findings import HAPPENED, Finding, FindingCode, judge
 from ledger.rules.policy import Tier
 from ledger.rules.states import Cause, State
 from ledger.rules.words import say
@@ -231,6 +231,11 @@ class _Read:
         moved = (e for e in reversed(self.entries) if e.target is State.UNKNOWN != e.source)
         return next(moved, None)
 
+    def speaks_of_now(self, finding: Finding, at: datetime) -> bool:
+        """Whether it still counts: that nothing was found before the last sending does not."""
+        sent_at = self.effect.last_attempt_at
+        return finding.code in HAPPENED or sent_at is None or at > sent_at
+
     def refused(self) -> EntryFact | None:
         """The newest entry that shows a definitive refusal of ours."""
         found = (e for e in reversed(self.entries) if (e.body or {}).get("outcome") == "Declined")
@@ -254,7 +259,7 @@ def _case_facts(read: _Read, now: datetime) -> CaseFacts:
         findings=tuple(
             Evidence(e.no, e.finding, bool((e.body or {}).get("asked_by")))
             for e in read.entries
-            if e.finding
+            if e.finding and read.speaks_of_now(e.finding, e.at)
         ),
         key_until=effect.key_until,
         retry_until=absence.retry_until(effect.first_attempt_at, contract)

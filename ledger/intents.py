@@ -21,7 +21,8 @@ MESSAGES = "XXX"
 class Intent:
     """One intended external action. `amount_minor` is in the currency's smallest unit.
 
-    `request` is what is sent to the provider, a JSON object without floats. `recipient_label` is
+    `request` is what is sent to the provider, a JSON object without floats. The environment is the
+    tenant's; one that is named must be the same. `recipient_label` is
     what may be shown ("IBAN ending 4471"), `recipient_token` what is compared.
     """
 
@@ -31,7 +32,7 @@ class Intent:
     operation: str
     request: Mapping[str, Any]
     account: str
-    environment: str = "test"
+    environment: str | None = None
     amount_minor: int | None = None
     currency: str = MESSAGES
     workflow_id: str | None = None
@@ -64,6 +65,8 @@ def check(wanted: Intent) -> Checked:
     except ValueError as error:
         raise BadIntent(str(error)) from error
     _check_amount(wanted, contract)
+    if (wanted.object_type is None) != (wanted.object_ref is None):
+        raise BadIntent("A business object is named by its type and its reference, or not at all.")
     values = {
         "tenant_id": wanted.tenant_id,
         "effect_id": new_id(),

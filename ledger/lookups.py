@@ -17,12 +17,12 @@ from ledger.ids import new_id
 from ledger.rules.comparison import Verdict, shown
 from ledger.rules.contract import Look
 from ledger.rules.finding_json import finding_to_json
-from ledger.rules.findings import Finding, FindingCode
+from ledger.rules.findings import HAPPENED, Finding, FindingCode
 from ledger.rules.states import Actor, State
 from ledger.sql import row, rows
 
 _AGAIN_AFTER = timedelta(seconds=5)
-_TAKEN_SECONDS = 30
+_TAKEN_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Taken:
     lookup_id: UUID
     effect_id: UUID
     asked_by: UUID | None
+    attempts: int
 
 
 @transaction.atomic
@@ -96,14 +97,20 @@ def waiting(limit: int) -> list[tuple[UUID, UUID]]:
 
 
 def take(tenant_id: UUID, lookup_id: UUID) -> Taken | None:
-    """Take the lookup up, or None where it is done or another worker is at it."""
+    """Take the lookup up, or None where it is done or another worker is at it.
+
+    The attempts of this moment are what its answers speak of: a retry that is sent meanwhile makes
+    them prove nothing of it.
+    """
     found = row(
         "update lookup set started_at = now() where tenant_id = %s and lookup_id = %s"
         " and finished_at is null and (started_at is null"
-        "  or started_at < now() - make_interval(secs => %s)) returning effect_id, asked_by",
+        "  or started_at < now() - make_interval(secs => %s)) returning effect_id, asked_by,"
+        " (select attempts from effect e where e.tenant_id = lookup.tenant_id"
+        "  and e.effect_id = lookup.effect_id)",
         (tenant_id, lookup_id, _TAKEN_SECONDS),
     )
-    return Taken(tenant_id, lookup_id, found[0], found[1]) if found else None
+    return Taken(tenant_id, lookup_id, *found) if found else None
 
 
 def progress(taken: Taken, words: str) -> None:
@@ -128,24 +135,25 @@ def record(taken: Taken, looks: tuple[tuple[Look, Finding], ...], *, now: dateti
     look, finding = looks[-1]
     hand = replace(_hand(taken, look, finding), lookup_id=taken.lookup_id)
     if case.state is State.UNKNOWN:
-        hand = replace(hand, **_agenda(case, finding, now))
-    no = None
-    if taken.asked_by is None and case.state is State.UNKNOWN:
-        no = events.judge(case, finding, look=look, hand=hand)
+        planned = case.looks + (taken.asked_by is None)
+        hand = replace(hand, **_agenda(case, finding, looks=planned, now=now))
+    no = events.judge(case, finding, look=look, hand=hand, scheduled=taken.asked_by is None)
     if no is None:
         no = audit.file(taken.tenant_id, taken.effect_id, hand)
     if no is None:
         raise NotFound()
+    if case.state is State.REJECTED and finding.code in HAPPENED:
+        audit.contradiction(taken.tenant_id, taken.effect_id, no=no, finding=finding.code.value)
     row(
         "update lookup set finished_at = now(), entry_no = %s, progress = null"
-        " where tenant_id = %s and lookup_id = %s",
+        " where tenant_id = %s and lookup_id = %s and finished_at is null",
         (no, taken.tenant_id, taken.lookup_id),
     )
     return no
 
 
 def _hand(taken: Taken, look: Look, finding: Finding) -> Hand:
-    refs = [f"object:{found.object_id}" for found in finding.objects]
+    refs = [f"seen:{found.object_id}" for found in finding.objects]
     if look.answer.request_id:
         refs.append(f"lookup:{look.answer.request_id}")
     return Hand(
@@ -163,6 +171,7 @@ def _hand(taken: Taken, look: Look, finding: Finding) -> Hand:
         object_id=finding.object_id,
         refs=refs or None,
         brief=_brief(finding),
+        about=taken.attempts,
     )
 
 
@@ -185,8 +194,8 @@ def _kept(look: Look) -> dict[str, Any]:
     return facts_of_look
 
 
-def _agenda(case: Case, finding: Finding, now: datetime) -> dict[str, Any]:
-    due_at = agenda.next_due_at(case.view, case.contract, finding, looks=case.looks + 1, now=now)
+def _agenda(case: Case, finding: Finding, *, looks: int, now: datetime) -> dict[str, Any]:
+    due_at = agenda.next_due_at(case.view, case.contract, finding, looks=looks, now=now)
     return agenda.ranked(
         case.view,
         case.contract,

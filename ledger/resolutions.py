@@ -1,7 +1,7 @@
 """OPERATOR: decide an effect on its evidence, or escalate it to somebody named."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -19,6 +19,7 @@ from ledger.errors import (
 )
 from ledger.facts import Case
 from ledger.ids import new_id
+from ledger.rules.consequences import second_person
 from ledger.rules.decisions import Decision, Option, option
 from ledger.rules.forms import Lack, shortcomings
 from ledger.rules.states import State
@@ -27,6 +28,7 @@ from ledger.sql import row
 
 _LONGEST_WORDS = 2000
 _LEAST_WORDS = 10
+_USED = "This form was sent before for something else. Nothing was recorded. Read the case again."
 _FARTHEST_CHECK = timedelta(days=7)
 
 
@@ -43,9 +45,10 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Escalated:
-    """An escalation filed; `replayed` when the same command came again."""
+    """An escalation filed as entry `no`; `replayed` when the same command came again."""
 
     escalation_id: UUID
+    no: int
     replayed: bool
 
 
@@ -69,27 +72,28 @@ class Proposal:
 def propose(tenant_id: UUID, effect_id: UUID, proposal: Proposal, *, by: Acting) -> Resolved:
     """Decide, alone, an effect below the tier; the same command again gives its first result.
 
-    Raises NotPermitted, NotFound, StaleState (it moved), NotPossible (why not, in words), BadForm
-    (by field), SecondPersonNeeded, EvidenceDoesNotCarry or RetryClosed; then nothing was recorded.
+    Raises NotPermitted, NotFound, StaleState (it moved, or the command was another one),
+    NotPossible (why not, in words), BadForm (by field), SecondPersonNeeded, EvidenceDoesNotCarry or
+    RetryClosed; then nothing was recorded.
     """
-    if done := _result(tenant_id, effect_id, proposal.command_id):
-        return done
+    access.require(by, tenant_id, "propose")
+    command = _Command(tenant_id, effect_id, proposal.command_id, proposal.action, by.person_id)
+    if command.was_done():
+        return _first(command, replayed=True)
     try:
         with transaction.atomic():
             decided = _decide(tenant_id, effect_id, proposal, by)
     except LedgerError:
-        if done := _result(tenant_id, effect_id, proposal.command_id):
-            return done
+        if command.was_done():  # by the same command, a moment before
+            return _first(command, replayed=True)
         raise
-    first = _result(tenant_id, effect_id, proposal.command_id)
-    if first is None:
-        raise NotFound()
-    return replace(first, replayed=not decided)
+    if not decided:
+        command.was_done()
+    return _first(command, replayed=not decided)
 
 
 def _decide(tenant_id: UUID, effect_id: UUID, proposal: Proposal, by: Acting) -> bool:
     """Record the decision and apply it; False where the same command did so a moment before."""
-    access.require(by, tenant_id, "propose")
     case = facts.case(tenant_id, effect_id, now=clock.now())
     if case.effect.version != proposal.version:
         raise StaleState(version=case.effect.version, seen=proposal.version)
@@ -126,10 +130,9 @@ def _decide(tenant_id: UUID, effect_id: UUID, proposal: Proposal, by: Acting) ->
 
 def _check(case: Case, chosen: Option, proposal: Proposal) -> None:
     """What the form must hold; the page asks for no more than this."""
-    if not chosen.available:
-        raise NotPossible(chosen.why.render(), words=chosen.why, because=chosen.because)
+    _check_offered(chosen)
     if chosen.people > 1:
-        raise SecondPersonNeeded()
+        raise SecondPersonNeeded(second_person(chosen, case.facts))
     lacks = shortcomings(
         chosen,
         case.facts,
@@ -146,25 +149,63 @@ def _check(case: Case, chosen: Option, proposal: Proposal) -> None:
         raise BadForm(lacks=lacks)
 
 
-def _result(tenant_id: UUID, effect_id: UUID, command_id: UUID) -> Resolved | None:
+def _check_offered(chosen: Option) -> None:
+    if not chosen.available:
+        raise NotPossible(chosen.why.render(), words=chosen.why, because=chosen.because)
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """What a form's token stands for, once it was used: one action of one person on one effect."""
+
+    tenant_id: UUID
+    effect_id: UUID
+    command_id: UUID
+    action: Decision
+    person_id: UUID | None
+
+    def was_done(self) -> bool:
+        """Whether this very command is on record. Raises StaleState where its id is another's."""
+        used = row(
+            "select effect_id, action, person_id from resolution"
+            " where tenant_id = %s and command_id = %s"
+            " union all select effect_id, %s, person_id from escalation"
+            " where tenant_id = %s and command_id = %s",
+            (*self._name(), Decision.ESCALATE.value, *self._name()),
+        )
+        if used is not None and used != (self.effect_id, self.action.value, self.person_id):
+            raise StaleState(_USED)
+        return used is not None
+
+    def _name(self) -> tuple[UUID, UUID]:
+        return self.tenant_id, self.command_id
+
+
+def _first(command: _Command, *, replayed: bool) -> Resolved:
     found = row(
         "select r.resolution_id, r.action, a.no, a.to_state from resolution r"
         " join application a using (tenant_id, resolution_id)"
         " where r.tenant_id = %s and r.effect_id = %s and r.command_id = %s",
-        (tenant_id, effect_id, command_id),
+        (command.tenant_id, command.effect_id, command.command_id),
     )
-    return Resolved(found[0], found[1], found[2], State(found[3]), replayed=True) if found else None
+    if found is None:
+        raise NotFound()
+    return Resolved(found[0], found[1], found[2], State(found[3]), replayed=replayed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handover:
-    """To whom an unknown effect is escalated, why, and when it is looked at next."""
+    """To whom an unknown effect is escalated, why, and when it is looked at next.
+
+    `version` is the one that the person saw; None for an escalation by schedule, which saw none.
+    """
 
     command_id: UUID
     owner: str
     reason_code: str
     words: str
     next_check_at: datetime
+    version: int | None = None
 
 
 def escalate(
@@ -172,46 +213,76 @@ def escalate(
 ) -> Escalated:
     """Name who must act; the effect stays unknown and frozen. `by` None: it escalates itself.
 
-    Raises NotPermitted, BadForm, NotFound or StaleState (it is no longer unknown).
+    The same command again gives its first result. Raises NotPermitted, BadForm, NotFound,
+    StaleState (it moved, or the command was another one) or NotPossible (settled, or escalated).
     """
     if by is not None:
         access.require(by, tenant_id, "propose")
-    _check_handover(handover)
+    person_id = by.person_id if by else None
+    command = _Command(tenant_id, effect_id, handover.command_id, Decision.ESCALATE, person_id)
     with transaction.atomic():
-        added = row(
-            "insert into escalation (tenant_id, escalation_id, effect_id, command_id, person_id,"
-            " account_id, owner, reason_code, words, next_check_at)"
-            " values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
-            " on conflict (tenant_id, command_id) do nothing returning escalation_id",
-            (
-                tenant_id,
-                new_id(),
-                effect_id,
-                handover.command_id,
-                by.person_id if by else None,
-                by.account_id if by else None,
-                handover.owner.strip(),
-                handover.reason_code,
-                handover.words.strip(),
-                handover.next_check_at,
-            ),
-        )
-    if added:
-        return Escalated(added[0], replayed=False)
-    first = row(
-        "select escalation_id from escalation where tenant_id = %s and command_id = %s",
-        (tenant_id, handover.command_id),
+        # One at a time, so that of two people who name an owner the second is told of the first.
+        row("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"escalate {effect_id}",))
+        if command.was_done():
+            return _escalated(command, replayed=True)
+        _check_escalation(tenant_id, effect_id, handover, by)
+        _file(command, handover, by)
+    return _escalated(command, replayed=False)
+
+
+def _check_escalation(
+    tenant_id: UUID, effect_id: UUID, handover: Handover, by: Acting | None
+) -> None:
+    """What the page checks too: the version seen, the rule of the table, the form's fields."""
+    case = facts.case(tenant_id, effect_id, now=clock.now())
+    chosen = option(Decision.ESCALATE, case.facts)
+    if by is None:
+        if not chosen.available:
+            raise StaleState(chosen.why.render())  # a person was faster
+    elif case.effect.version != handover.version:
+        raise StaleState(version=case.effect.version, seen=handover.version)
+    _check_offered(chosen)
+    codes = {reason.code for reason in chosen.reason_codes}
+    _check_handover(handover, codes if by else {handover.reason_code})
+
+
+def _file(command: _Command, handover: Handover, by: Acting | None) -> None:
+    row(
+        "insert into escalation (tenant_id, escalation_id, effect_id, command_id, person_id,"
+        " account_id, owner, reason_code, words, next_check_at)"
+        " values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        (
+            command.tenant_id,
+            new_id(),
+            command.effect_id,
+            command.command_id,
+            by.person_id if by else None,
+            by.account_id if by else None,
+            handover.owner.strip(),
+            handover.reason_code,
+            handover.words.strip(),
+            handover.next_check_at,
+        ),
     )
-    if first is None:
+
+
+def _escalated(command: _Command, *, replayed: bool) -> Escalated:
+    """The escalation of `command` and the entry that its own transaction filed with it."""
+    found = row(
+        "select x.escalation_id, e.no from escalation x join entry e using (tenant_id, effect_id)"
+        " where x.tenant_id = %s and x.command_id = %s and e.kind = 'escalated' and e.at = x.at",
+        (command.tenant_id, command.command_id),
+    )
+    if found is None:
         raise NotFound()
-    return Escalated(first[0], replayed=True)
+    return Escalated(found[0], found[1], replayed=replayed)
 
 
-def _check_handover(handover: Handover) -> None:
+def _check_handover(handover: Handover, codes: set[str]) -> None:
     wrong: dict[str, str] = {}
     if not handover.owner.strip():
         wrong["owner"] = "Name who must act: a team or a person."
-    if not handover.reason_code:
+    if not handover.reason_code or handover.reason_code not in codes:
         wrong["reason_code"] = "Choose a reason from the list."
     if len(handover.words.strip()) < _LEAST_WORDS:
         wrong["words"] = "Say what is needed in at least 10 characters."

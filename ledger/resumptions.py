@@ -4,8 +4,15 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from ledger import contracts
-from ledger.rules.states import State
+from ledger.rules.contract import After
+from ledger.rules.states import RejectKind, State
 from ledger.sql import Row, row, rows
+
+# What may follow a rejection that names no code: after a refusal without one, nothing is known.
+_AFTER = {
+    RejectKind.ABSENCE_PROVEN.value: After.NEW_VERSION.value,
+    RejectKind.NOT_DISPATCHED.value: After.NEW_VERSION.value,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,7 @@ def _resumption(tenant_id: UUID, columns: Row) -> Resumption:
         receipt=receipt if state == State.CONFIRMED else None,
         reject_kind=kind,
         code=code,
-        after=refusal.after.value if refusal else ("new_version" if kind else None),
+        after=refusal.after.value if refusal else _AFTER.get(kind or ""),
     )
 
 

@@ -14,7 +14,9 @@ Row = tuple[Any, ...]
 def rows(statement: str, params: Sequence[Any] = (), *, using: str = DEFAULT_DB_ALIAS) -> list[Row]:
     """The rows `statement` returns; outside a transaction it commits by itself.
 
-    Raises the LedgerError that a guard's refusal stands for; other database errors pass through.
+    A connection that was lost outside a transaction is let go, so that the next statement opens
+    another; inside one that is the transaction's to do. Raises the LedgerError that a guard's
+    refusal stands for; other database errors pass through.
     """
     wrapper = connections[using]
     wrapper.ensure_connection()
@@ -25,6 +27,8 @@ def rows(statement: str, params: Sequence[Any] = (), *, using: str = DEFAULT_DB_
         except psycopg.Error as error:
             if wrapper.in_atomic_block:
                 wrapper.needs_rollback = True
+            elif wrapper.connection.closed:
+                wrapper.close()
             refusal = errors.from_database(
                 error.sqlstate, error.diag.message_primary or "", error.diag.constraint_name
             )

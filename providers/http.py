@@ -6,6 +6,7 @@ turn a request into an unknown for nothing.
 """
 
 import http.cookiejar
+import math
 import threading
 import time
 import zlib
@@ -25,6 +26,15 @@ HEADERS_KEPT = ("request-id", "x-request-id", "idempotent-replayed", "retry-afte
 # Gzip and zlib by their own headers; anything else that a peer might send is not read.
 _ANY_ZLIB = zlib.MAX_WBITS | 32
 _CONTROL = frozenset(range(0x20)) | {0x7F}
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+def uptime_seconds() -> float:
+    """The clock of every `send_by`: nobody sets it, and it runs on while the machine is suspended.
+
+    A monotonic clock may stand still in a suspended machine, while the lease runs out elsewhere.
+    """
+    return time.monotonic() if _BOOT_CLOCK is None else time.clock_gettime(_BOOT_CLOCK)
 
 
 class ReadOnlyDoor(RuntimeError):
@@ -35,6 +45,7 @@ class Trouble(StrEnum):
     """Why there is no usable answer."""
 
     NOT_SENT = "not_sent"
+    LEASE_OVER = "lease_over"
     TIMEOUT = "timeout"
     BROKEN_OFF = "broken_off"
     TOO_LARGE = "too_large"
@@ -47,7 +58,8 @@ class Reply:
     """What one request brought back.
 
     `phase` is ANSWERED when a whole answer was read; `trouble` then says why its body may not be
-    used, if so. `headers` has lower-case names, allow-listed ones alone. `body` is decompressed.
+    used, if so. LEASE_OVER: the permission to send ended before a whole request was written.
+    `headers` has lower-case names, allow-listed ones alone. `body` is decompressed.
     """
 
     phase: Phase
@@ -62,6 +74,16 @@ class _TooLate(Exception):
     """The deadline passed before the first byte was written."""
 
 
+class _LeaseOver(Exception):
+    """The permission to send ended before the whole request was written."""
+
+
+_WRITES = (
+    "connection.connect_tcp.started",
+    "connection.start_tls.started",
+    ".send_request_headers.started",
+    ".send_request_body.started",
+)
 # The only errors that prove that no byte of the request was written.
 _NEVER_SENT = (
     httpx.ConnectError,
@@ -119,12 +141,14 @@ class Door:
         *,
         path: str,
         deadline_seconds: float,
+        send_by: float = math.inf,
         headers: Mapping[str, str] | None = None,
         parameters: Mapping[str, str] | None = None,
         content: bytes | None = None,
     ) -> Reply:
         """Send one request, once, and return what came back within `deadline_seconds` in all.
 
+        Nothing is written once `uptime_seconds` has reached `send_by`, whoever was paused where.
         Never raises for what the network does. Raises ReadOnlyDoor as said, and ValueError for a
         header or an address that cannot be written.
         """
@@ -134,7 +158,7 @@ class Door:
             method, path, headers=headers, params=parameters, content=content
         )
         _check_headers(request.headers)
-        watch = _Watch(deadline_seconds)
+        watch = _Watch(deadline_seconds, send_by=send_by)
         request.extensions = {
             "timeout": httpx.Timeout(deadline_seconds).as_dict(),
             "trace": watch.trace,
@@ -152,14 +176,20 @@ class Door:
                     body = _body(response)
                 finally:
                     response.close()
+        except _LeaseOver:
+            phase = Phase.SENT if watch.has_begun else Phase.NOT_SENT
+            return Reply(phase, watch.duration_ms, trouble=Trouble.LEASE_OVER)
         except _NEVER_SENT:
-            return Reply(Phase.NOT_SENT, watch.duration_ms, trouble=Trouble.NOT_SENT)
+            trouble = Trouble.LEASE_OVER if watch.lease_is_over else Trouble.NOT_SENT
+            return Reply(Phase.NOT_SENT, watch.duration_ms, trouble=trouble)
         except _Unusable as unusable:
             return Reply(Phase.ANSWERED, watch.duration_ms, status, kept, trouble=unusable.trouble)
         except httpx.HTTPError as error:
             phase = Phase.SENT if status is None else Phase.PARTIAL_ANSWER
             late = watch.is_over or isinstance(error, httpx.TimeoutException)
             trouble = Trouble.TIMEOUT if late else Trouble.BROKEN_OFF
+            if watch.was_cut_short:
+                trouble = Trouble.LEASE_OVER
             return Reply(phase, watch.duration_ms, status, kept, trouble=trouble)
         if watch.is_over:
             # The cut reads like the end of a body that does not say its length.
@@ -173,37 +203,66 @@ class _Watch:
     """The deadline of one request: no byte is written after it, and the socket is cut at it.
 
     The library's timeouts are per read; a peer that sends one byte a second never meets them.
+    Where `send_by` comes before the deadline, a request not written whole by then is cut too.
     """
 
-    def __init__(self, deadline_seconds: float) -> None:
-        self._started = time.monotonic()
+    def __init__(self, deadline_seconds: float, *, send_by: float) -> None:
+        self._started = uptime_seconds()
         self._until = self._started + deadline_seconds
+        self._send_by = send_by
         self._stream: object = None
-        self._timer = threading.Timer(deadline_seconds, self._cut)
-        self._timer.daemon = True
+        self._timers = [threading.Timer(deadline_seconds, self._end)]
+        if send_by < self._until:
+            self._timers.append(threading.Timer(send_by - self._started, self._cut_short))
+        self._is_written = False
+        self.has_begun = False
         self.is_over = False
+        self.was_cut_short = False
 
     @property
     def duration_ms(self) -> int:
         """Milliseconds since the request began."""
-        return round((time.monotonic() - self._started) * 1000)
+        return round((uptime_seconds() - self._started) * 1000)
+
+    @property
+    def lease_is_over(self) -> bool:
+        """Whether the permission to send has ended."""
+        return uptime_seconds() >= self._send_by
 
     def __enter__(self) -> "_Watch":
-        self._timer.start()
+        for timer in self._timers:
+            timer.daemon = True
+            timer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+        for timer in self._timers:
+            timer.cancel()
 
     def trace(self, event: str, details: Mapping[str, object]) -> None:
         """Called by the transport at each step of the exchange."""
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._stream = details["return_value"]
-        if event.endswith(".send_request_headers.started") and time.monotonic() >= self._until:
-            raise _TooLate
+        # Asked right before each step that writes; a request without its body is not carried out.
+        if event.endswith(_WRITES) and self.lease_is_over:
+            raise _LeaseOver
+        if event.endswith(".send_request_headers.started"):
+            if uptime_seconds() >= self._until:
+                raise _TooLate
+            self.has_begun = True
+        if event.endswith(".send_request_body.complete"):
+            self._is_written = True
+
+    def _end(self) -> None:
+        self.is_over = True
+        self._cut()
+
+    def _cut_short(self) -> None:
+        if not self._is_written:
+            self.was_cut_short = True
+            self._cut()
 
     def _cut(self) -> None:
-        self.is_over = True
         find = getattr(self._stream, "get_extra_info", None)
         connection = find("socket") if find else None
         if connection is None:

@@ -18,6 +18,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
+from kombu import pools
 from psycopg.pq import TransactionStatus
 from pytest_django import DjangoDbBlocker
 
@@ -112,6 +113,7 @@ def valkey(server_folder: Path) -> Iterator[BrokerServer]:
     settings.REDIS_URL = server.url
     app.conf.broker_url = settings.CELERY_BROKER_URL = broker_url(server.url)
     app.close()  # it may have pools of connections to where the broker was said to be before
+    pools.reset()  # kombu would hand the closed ones out again
     del app.amqp
     yield server
     server.stop()

@@ -90,9 +90,9 @@ def length_of(function: Function) -> int:
 
 
 def longest(path: Path, function: Function) -> int:
-    """How long the function may be: a view takes a request and lives in views/ or api/."""
+    """How long the function may be: a view takes a request, or who is here, in views/ or api/."""
     first = function.args.args[0].arg if function.args.args else ""
-    is_view = first == "request" and bool({"views", "api"} & set(path.parts))
+    is_view = first in ("request", "here") and bool({"views", "api"} & set(path.parts))
     return LONGEST_VIEW if is_view else LONGEST_FUNCTION
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from datetime import timedelta
 
+from django.db import transaction
+
 from console.demo.sample import ACCOUNTS
 from console.demo.scenes import SCENES, Scene
 from ledger import access, clock, resolutions
@@ -22,28 +24,31 @@ def escalate(say: Callable[[str], object]) -> None:
         raise LookupError(f"{account} belongs to no person.")
     by = Acting(account.person_id, account.pk, session="")
     for tenant in Tenant.objects.filter(slug__in=SCENES):
-        access.enter(tenant.id)
         for scene in SCENES[tenant.slug]:
             if scene.escalated_to:
                 _hand_over(scene, tenant, by)
                 say(f"{scene.ref} was escalated to {scene.escalated_to}.")
 
 
+@transaction.atomic
 def _hand_over(scene: Scene, tenant: Tenant, by: Acting) -> None:
+    access.enter(tenant.id)
     found = (
         OpenEffect.objects.filter(
             tenant_id=tenant.id, workflow_id=scene.ref, state=State.UNKNOWN, escalated_at=None
         )
-        .values_list("effect_id", flat=True)
+        .values_list("effect_id", "last_no")
         .first()
     )
     if found is None:
         return
+    effect_id, version = found
     handover = Handover(
         command_id=new_id(),
         owner=scene.escalated_to,
         reason_code="evidence_unclear",
         words="The provider's support was asked; they answer within the day.",
         next_check_at=clock.now() + CHECK_AFTER,
+        version=version,
     )
-    resolutions.escalate(tenant.id, found, handover, by=by)
+    resolutions.escalate(tenant.id, effect_id, handover, by=by)

@@ -12,9 +12,8 @@ from console.pages.contracts import ROUTES
 from console.people import Seat
 from ledger.facts import Case, EntryFact
 from ledger.ids import screen_id
-from ledger.rules.consequences import consequences
+from ledger.rules.consequences import consequences, second_person
 from ledger.rules.decisions import Because, Decision, Option, Typed, options
-from ledger.rules.money import format_money
 from ledger.rules.next_step import NextStep, next_step
 
 MOST_EVIDENCE = 12
@@ -200,23 +199,7 @@ def _locked(option: Option, case: Case, seat: Seat, formats: Formats) -> str:
         return f"You may read this. The right to {right} is not yours in {seat.tenant_name}."
     if not option.available:
         return formats.say(option.why)
-    return second_person(option, case=case) if option.people > 1 else ""
-
-
-def second_person(option: Option, *, case: Case) -> str:
-    """Why the decision takes more people than one."""
-    others = "a second person" if option.people == 2 else "two more persons"  # noqa: PLR2004
-    facts = case.facts
-    if option.decision in (Decision.ACCEPT_WITH_DIFFERENCE, Decision.ACCEPT_ONE_OF_SEVERAL):
-        why = "A difference or a choice between candidates is never accepted alone"
-    elif facts.money is None and case.contract.has_amount:
-        why = "The amount is not known here"
-    elif facts.second_from_minor is None or facts.currency is None:
-        why = f"The policy has no threshold for {facts.currency or 'this currency'}"
-    else:
-        threshold = format_money(facts.second_from_minor, facts.currency)
-        why = f"{facts.money} is at or above {threshold}"
-    return f"{why}, so {others} must agree. Nobody can decide this alone; escalate it instead."
+    return second_person(option, case.facts)
 
 
 def _consequences(option: Option, case: Case, formats: Formats) -> tuple[tuple[str, str], ...]:

@@ -149,12 +149,6 @@ def _nav(slug: str, here: str, unknown: str) -> tuple[NavGroup, ...]:
     return tuple(groups)
 
 
-def _within(here: str, url: str, name: str) -> bool:
-    """Whether a page belongs to a place of the navigation; a case belongs to the queue."""
-    path = here.split("?", maxsplit=1)[0]
-    return path == url or (name == "queue" and "/effects/" in path)
-
-
 @dataclass(frozen=True, slots=True)
 class Plain:
     """What a page outside any tenant needs of the frame."""

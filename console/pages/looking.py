@@ -64,9 +64,10 @@ def of(lookup: Lookup, *, case: Case, seat: Seat, formats: Formats) -> Looking:
         return Looking(f"{doing}, {since}", poll=True, url=url, say=said)
     entry = next((e for e in case.entries if e.no == lookup.entry_no), None)
     found = formats.say(entry.finding.words) if entry and entry.finding else "The answer is filed."
-    place = f"{reverse('case', args=[seat.slug, identity])}#E{lookup.entry_no}"
+    # The query makes it another address than a case's own, so that the browser reads it anew.
+    entry_name = f"E{lookup.entry_no}"
+    place = f"{reverse('case', args=[seat.slug, identity])}?read={entry_name}#{entry_name}"
     tone = "done"
     words = f"Looked up: {found}"
-    return Looking(
-        words, tone, done=place, say=words, link=place, link_title=f"Read E{lookup.entry_no}"
-    )
+    title = f"Read {entry_name}"
+    return Looking(words, tone, done=place, say=words, link=place, link_title=title)

@@ -51,7 +51,6 @@ BADGES = {
 }
 ESCALATED = Badge("escalated", "Escalated", "Unknown, and someone named must act")
 RECONCILED = Badge("reconciled", "Reconciled", "Happened: proven later by evidence")
-RETRY = Badge("retry", "Safe to retry", "Nothing happened; the same key may be sent again")
 
 REJECTIONS = {
     RejectKind.PROVIDER_DECLINED.value: "the provider refused it",

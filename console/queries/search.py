@@ -76,6 +76,7 @@ def _by_reference(tenant_id: UUID, text: str) -> list[Hit]:
     words = {
         "receipt": "its receipt",
         "object": "provider object",
+        "seen": "provider object",
         "request": "provider request",
         "key": "idempotency key",
         "lookup": "id of a lookup",

@@ -36,12 +36,10 @@ def escalate(here: Here, effect_id: UUID) -> HttpResponse:
     try:
         with transaction.atomic():
             by = people.acting(here.request)
-            resolutions.escalate(tenant_id, effect_id, form.handover(), by=by)
+            done = resolutions.escalate(tenant_id, effect_id, form.handover(), by=by)
     except LedgerError as refusal:
         return _refused(here, effect_id, refusal, form, what="escalate")
-    case = read(here, effect_id)
-    newest = max(e.no for e in case.entries if e.kind == "escalated")
-    return _recorded(here, effect_id, newest)
+    return _recorded(here, effect_id, done.no)
 
 
 def _recorded(here: Here, effect_id: UUID, number: int) -> HttpResponse:

@@ -11,9 +11,11 @@ from django.utils import timezone
 from examples.orders.flows import FLOWS, Outward, Own
 from examples.orders.models import Order, Step
 from ledger import client
-from ledger.client import LedgerError, Resumption, State
+from ledger.client import LedgerError, Prepared, Resumption, State
 
+OTHER_WORKFLOW = "other_workflow"
 _LIMIT = 1000
+_ENDED = (State.CONFIRMED, State.REJECTED, State.COMPENSATED)
 _log = logging.getLogger(__name__)
 
 
@@ -79,19 +81,23 @@ def hear(news: Resumption) -> bool:
     if not Order.objects.filter(**ours).exists() or not client.acknowledge(news):
         return False
     order = Order.objects.select_for_update().get(**ours)
-    step = order.steps.get(name=news.step_id)
-    step.ended_at = timezone.now()
+    step = order.steps.filter(name=news.step_id, effect_id=news.effect_id).first()
+    if order.state != "waiting" or step is None:
+        return False  # it went on, or ended, without this news; heard all the same
     if news.state is State.CONFIRMED:
-        step.receipt = news.receipt
-        step.save()
+        _end(step, receipt=news.receipt)
         order.place += 1
         order.state = "running"
         _go_on(order)
     else:
-        step.refused = news.code or news.reject_kind
-        step.save()
+        _end(step, refused=news.code or news.reject_kind)
         _fail(order, code=step.refused, may_follow=news.after)
     return True
+
+
+def _end(step: Step, *, receipt: str | None = None, refused: str | None = None) -> None:
+    step.receipt, step.refused, step.ended_at = receipt, refused, timezone.now()
+    step.save(update_fields=["receipt", "refused", "ended_at"])
 
 
 def _go_on(order: Order) -> bool:
@@ -120,29 +126,61 @@ def _run(order: Order, name: str) -> Step:
 
 
 def _prepare(order: Order, outward: Outward) -> bool:
-    """Record the step's intent beside its row and wait for its end; False where it is held up."""
+    """Record the step's intent beside its row and wait for its end; False where it is held up.
+
+    An effect that stood already is somebody else's: the news of its end goes to them. One that has
+    ended is taken as it ended, one still open is never waited for.
+    """
     wanted = outward.intent(order)
     try:
         with transaction.atomic():
             prepared = client.prepare(wanted)
     except LedgerError as refusal:
         return _refused(order, refusal)
+    ours = prepared.created or _waits_for(order, prepared)
     step = _run(order, outward.name)
-    order.steps.filter(id=step.id).update(
-        effect_id=prepared.effect_id, intent_key=wanted.intent_key, ended_at=None
-    )
-    order.state, order.code = "waiting", None
+    step.effect_id, step.intent_key, step.ended_at = prepared.effect_id, wanted.intent_key, None
+    step.save(update_fields=["effect_id", "intent_key", "ended_at"])
+    order.code = None
+    if prepared.state in _ENDED:
+        _take_over(order, step, prepared)
+    elif ours:
+        order.state = "waiting"
+    else:
+        _end(step, refused=OTHER_WORKFLOW)
+        _warn(order, OTHER_WORKFLOW, effect=str(prepared.effect_id))
+        _fail(order, code=OTHER_WORKFLOW, may_follow=None)
     return True
+
+
+def _waits_for(order: Order, prepared: Prepared) -> bool:
+    """Whether a step of this very order, and of no other, has the effect on its row."""
+    return order.steps.filter(effect_id=prepared.effect_id).exists()
+
+
+def _take_over(order: Order, step: Step, prepared: Prepared) -> None:
+    """Act on an effect that had ended when it was asked for; no news of it will come."""
+    if prepared.state is State.CONFIRMED:
+        _end(step, receipt=prepared.receipt)
+        order.place += 1
+    else:
+        _end(step, refused=prepared.state.name.lower())
+        _fail(order, code=step.refused, may_follow=None)
 
 
 def _refused(order: Order, refusal: LedgerError) -> bool:
     """A freeze passes, so the order tries again; any other refusal ends it."""
-    _log.warning("order_refused", extra={"order": order.ref, "code": refusal.code})
+    if order.code != refusal.code:  # a freeze is met again and again
+        _warn(order, refusal.code, case=refusal.details.get("case"), words=refusal.message)
     if refusal.code == "frozen":
         order.code = refusal.code
         return False
     _fail(order, code=refusal.code, may_follow=None)
     return True
+
+
+def _warn(order: Order, code: str, **facts: str | None) -> None:
+    _log.warning("order_refused", extra={"order": order.ref, "code": code, **facts})
 
 
 def _fail(order: Order, *, code: str | None, may_follow: str | None) -> None:

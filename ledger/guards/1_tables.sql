@@ -14,7 +14,7 @@ create type effect_hand as (
   kind text, actor text, resolution_id uuid, lookup_id uuid, note text, body bytea,
   finding text, object_id text, refs text[],
   due_at timestamptz, counts_from timestamptz, priority smallint, rank_until timestamptz,
-  rank_minor bigint, brief text);
+  rank_minor bigint, brief text, about smallint);
 
 create table effect (
   tenant_id uuid not null, effect_id uuid not null,
@@ -41,6 +41,7 @@ create table effect (
   primary key (tenant_id, effect_id),
   unique (tenant_id, intent_key),                                                     -- D1
   constraint nothing_in_hand check (hand is null),
+  constraint an_object_has_a_type check ((object_type is null) = (object_ref is null)),
   constraint messages_have_no_amount check (currency <> 'XXX' or amount_minor is null),
   constraint dispatched_has_a_lease check (state <> 2 or lease_until is not null),    -- D21
   constraint unknown_has_a_cause check (state <> 3 or cause is not null),
@@ -95,7 +96,8 @@ create table entry (
   constraint legal_edge check (                                                       -- D4, D9
     (from_state, to_state, actor, resolution_id is not null) in (
       (0, 1, 'workflow', false), (0, 3, 'intake', false),
-      (1, 2, 'worker', false), (1, 5, 'worker', false),
+      (1, 2, 'worker', false), (1, 5, 'worker', false), (1, 3, 'worker', false),
+      (1, 3, 'reconciler', false),
       (2, 4, 'worker', false), (2, 5, 'worker', false), (2, 1, 'worker', false),
       (2, 3, 'worker', false), (2, 3, 'reaper', false),
       (3, 4, 'reconciler', false), (3, 5, 'reconciler', false),
@@ -145,7 +147,7 @@ create unique index one_object_at_a_time on effect_open
 -- Provider object ids, provider request ids, keys that others sent; `receipt` proves an effect.
 create table effect_ref (
   tenant_id uuid not null, ref text collate "C" not null, kind text not null
-    check (kind in ('receipt', 'object', 'request', 'key', 'lookup')),
+    check (kind in ('receipt', 'object', 'seen', 'request', 'key', 'lookup')),
   effect_id uuid not null, provider text not null, account text not null,
   primary key (tenant_id, ref, kind, effect_id));
 create index effect_ref_effect on effect_ref (tenant_id, effect_id);

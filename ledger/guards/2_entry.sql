@@ -14,16 +14,20 @@ create function link(prev bytea, tenant uuid, effect uuid, no int, kind text, so
 -- Computes only: it also runs for the losers of `on conflict do nothing`.
 create function set_birth() returns trigger language plpgsql security definer
   set search_path = public, pg_temp as $$
-declare c contract; begin
+declare c contract; of_tenant text; begin
   select * into c from contract where provider = new.provider and operation = new.operation
     and version = new.contract_version;
   if not found then
     raise exception using errcode = 'AS422', message = 'contract_unknown',
       detail = format('no contract %s/%s %s', new.provider, new.operation, new.contract_version);
   end if;
-  if not exists (select from tenant where id = new.tenant_id) then
+  select environment into of_tenant from tenant where id = new.tenant_id;
+  if not found then
     raise exception using errcode = 'AS422', message = 'tenant_unknown';
+  elsif coalesce(new.environment, of_tenant) <> of_tenant then
+    raise exception using errcode = 'AS422', message = 'environment_differs';
   end if;
+  new.environment := of_tenant;
   if coalesce((new.hand).actor, '') not in ('workflow', 'intake') then
     raise exception using errcode = 'check_violation',
       message = 'an effect is born by a workflow or by intake';
@@ -86,6 +90,9 @@ begin
       message = 'a receipt comes with its confirmation alone';
   end if;
   new.version := old.version + 1;
+  if h.about < old.attempts and h.finding in ('absent', 'absent_inconclusive', 'failed_object') then
+    h.finding := null; h.brief := null;  -- it speaks of an earlier sending, not of this one
+  end if;
   if moved then perform refuse_unproven(old, new, h); end if;
   if moved and new.state = 2 then
     new.fence := new.version; new.attempts := old.attempts + 1; new.last_attempt_at := at;
@@ -98,6 +105,9 @@ begin
   end if;
   if h.body is not null then
     salt := uuid_send(gen_random_uuid()); proof := sha256(salt || h.body);
+  elsif h.resolution_id is not null then
+    select r.digest into proof from resolution r where r.tenant_id = new.tenant_id
+      and r.resolution_id = h.resolution_id;
   else
     proof := sha256(convert_to(coalesce(h.note, ''), 'UTF8'));
   end if;
@@ -117,7 +127,8 @@ begin
     if moved then perform file_ending(old.state, new); end if;
   else
     update effect_open o set state = new.state, last_no = new.version, cause = new.cause,
-      due_at = coalesce(h.due_at, case when not moved then o.due_at
+      due_at = coalesce(case when new.state = 1 then least(h.due_at, new.dispatch_until)
+          else h.due_at end, case when not moved then o.due_at
         when new.state = 2 then new.lease_until else at end),
       since = case when moved and new.state = 3 then coalesce(new.last_attempt_at, at)
         when moved then at else o.since end,
@@ -125,7 +136,7 @@ begin
         else coalesce(h.finding, o.finding) end,
       brief = case when moved and new.state <> 3 or h.finding is not null then h.brief
         else o.brief end,
-      looks = o.looks + (h.lookup_id is not null)::int,
+      looks = o.looks + scheduled(new.tenant_id, h.lookup_id)::int,
       counts_from = coalesce(h.counts_from, o.counts_from),
       key_until = coalesce(new.key_until, 'infinity'), first_attempt_at = new.first_attempt_at,
       priority = coalesce(h.priority, o.priority),
@@ -138,6 +149,19 @@ begin
   new.hand := null;
   return new;
 end $$;
+
+-- Whether a lookup was asked for by schedule: only such count towards the contract's plan.
+create function scheduled(of_tenant uuid, of_lookup uuid) returns boolean language sql stable as
+  $$ select exists (select from lookup l where l.tenant_id = of_tenant and l.lookup_id = of_lookup
+    and l.asked_by is null) $$;
+
+-- Whether any evidence speaks for an effect at the provider; `of_object` names one to leave out.
+create function has_happened(e effect, of_object text) returns boolean language sql stable as
+  $$ select exists (select from entry n where n.tenant_id = e.tenant_id
+    and n.effect_id = e.effect_id and n.kind <> 'decision'
+    and n.finding in ('exact', 'likely', 'differs', 'several', 'pending', 'reversed')
+    and (of_object is null or n.object_id is distinct from of_object
+      or n.finding in ('differs', 'reversed'))) $$;
 
 -- The part of a key window in which nothing is sent any more: 10 %, at least ten minutes.
 create function key_margin(window_seconds int) returns interval language sql immutable as
@@ -164,6 +188,24 @@ begin
       or now() >= o.key_until - key_margin(o.key_window_seconds)) then
     raise exception using errcode = 'AS410', message = 'dispatch_too_late';
   end if;
+  if (n.state in (2, 5) and o.state = 1 and o.attempts > 0 or n.state in (1, 5) and o.state = 2)
+      and has_happened(o, null) then
+    raise exception using errcode = 'AS409', message = 'happened_meanwhile';
+  end if;
+  if n.state = 5 and o.state = 1 and now() < o.dispatch_until then                    -- T3
+    raise exception using errcode = 'check_violation', message = 'it may still be sent';
+  end if;
+  if n.state = 3 and o.state = 1 and coalesce(h.finding, '')
+      not in ('exact', 'likely', 'differs', 'several', 'pending', 'reversed') then
+    raise exception using errcode = 'check_violation',
+      message = 'only evidence of an effect makes a waiting one unknown again';
+  end if;
+  if o.state = 2 and (n.state = 4 and (h.finding, h.object_id)
+      is distinct from ('exact', n.provider_result_id)
+      or n.state = 5 and h.finding is distinct from 'failed_object') then             -- T5, T6
+    raise exception using errcode = 'check_violation',
+      message = 'an answer settles an effect only with what it found';
+  end if;
   if n.state = 5 and n.reject_kind is distinct from (case
       when o.state = 1 then 'not_dispatched' when h.actor = 'worker' then 'provider_declined'
       when h.finding = 'failed_object' then 'provider_declined' else 'absence_proven' end) then
@@ -181,7 +223,7 @@ begin
   if h.actor = 'reaper' and o.lease_until >= now() then
     raise exception using errcode = 'check_violation', message = 'the lease still runs';
   end if;
-  if h.actor = 'reconciler' and not may_settle_itself(n, h) then                      -- T11, T12
+  if h.actor = 'reconciler' and o.state = 3 and not may_settle_itself(n, h) then      -- T11, T12
     raise exception using errcode = 'check_violation',
       message = 'automation settles nothing here: policy, lookup or finding does not allow it';
   end if;
@@ -189,7 +231,8 @@ end $$;
 
 create function may_settle_itself(e effect, h effect_hand) returns boolean language sql stable as $$
   select (e.state = 4 and h.finding = 'exact' and h.object_id = e.provider_result_id
-      or e.state = 5 and h.finding = 'failed_object')
+        and not has_happened(e, h.object_id)
+      or e.state = 5 and h.finding = 'failed_object' and not has_happened(e, null))
     and exists (select from lookup l where l.tenant_id = e.tenant_id and l.lookup_id = h.lookup_id
       and l.effect_id = e.effect_id and l.asked_by is null and l.finished_at is null)
     and exists (select from policy_auto_settle p where p.tenant_id = e.tenant_id

@@ -91,7 +91,9 @@ declare r resolution; e effect; relied entry; begin
       e.amount_minor)) > 1 then
     raise exception using errcode = 'AS403', message = 'second_person_needed';
   end if;
-  if not holds(r.person_id, r.tenant_id, 'propose') then                              -- D19
+  perform from tenant_grant g join account a on a.id = g.user_id                      -- D19
+    where a.person_id = r.person_id and g.content_object_id = r.tenant_id for share;
+  if not holds(r.person_id, r.tenant_id, 'propose') then
     raise exception using errcode = 'AS403', message = 'not_permitted';
   end if;
   select * into relied from entry n where n.tenant_id = r.tenant_id and n.effect_id = r.effect_id
@@ -100,11 +102,15 @@ declare r resolution; e effect; relied entry; begin
   perform refuse_unfounded(r, e, relied);
   update effect set state = r.to_state, hand = row('decision', 'operator', r.resolution_id, null,
       r.words, null, relied.finding, relied.object_id, null, null, null, null, null,
-      null, null)::effect_hand,
+      null, null, null)::effect_hand,
     provider_result_id = case when r.action = 'accept' then r.receipt_id
       else provider_result_id end,
     response_digest = case when r.action = 'accept' then relied.proof else response_digest end,
     completed_at = case when r.action <> 'redispatch' then now() end,
+    declined_code = case when r.action = 'reject' and relied.finding = 'failed_object'
+      then (select convert_from(p.body, 'UTF8')::jsonb ->> 'code' from payload p
+        where p.tenant_id = r.tenant_id and p.effect_id = r.effect_id and p.no = relied.no)
+      else declined_code end,
     reject_kind = case when r.action <> 'reject' then reject_kind
       when relied.finding = 'failed_object' then 'provider_declined' else 'absence_proven' end,
     dispatch_until = case when r.action = 'redispatch'
@@ -114,6 +120,13 @@ declare r resolution; e effect; relied entry; begin
 end $$;
 create trigger applied after insert on application for each row execute function apply_resolution();
 
+-- Whether any evidence shows an object other than this one, or more than one.
+create function speaks_of_another(e effect, of_object text) returns boolean language sql stable as
+  $$ select exists (select from entry n where n.tenant_id = e.tenant_id
+    and n.effect_id = e.effect_id and n.kind <> 'decision' and (n.finding = 'several'
+      or n.finding in ('exact', 'likely', 'differs', 'pending', 'reversed')
+        and n.object_id is not null and n.object_id is distinct from of_object)) $$;
+
 -- What each decision must rest on; the newest finding may not speak against it.
 create function refuse_unfounded(r resolution, e effect, relied entry) returns void
   language plpgsql as $$
@@ -121,9 +134,7 @@ declare newest entry; happened boolean; begin
   select * into newest from entry n where n.tenant_id = r.tenant_id and n.effect_id = r.effect_id
     and n.finding is not null and n.finding not in ('failing', 'unsupported')
     and n.kind <> 'decision' order by n.no desc limit 1;
-  happened := exists (select from entry n where n.tenant_id = r.tenant_id
-    and n.effect_id = r.effect_id
-    and n.finding in ('exact', 'likely', 'differs', 'several', 'pending', 'reversed'));
+  happened := has_happened(e, null);
   if r.action = 'accept' and relied.finding = 'likely' then                            -- K5
     raise exception using errcode = 'AS403', message = 'second_person_needed';
   elsif r.action = 'accept' then
@@ -132,13 +143,17 @@ declare newest entry; happened boolean; begin
         then
       raise exception using errcode = 'AS422', message = 'evidence_does_not_carry';
     end if;
+    if speaks_of_another(e, r.receipt_id) then
+      raise exception using errcode = 'AS403', message = 'second_person_needed';
+    end if;
     return;
   end if;
   if relied.at <= e.last_attempt_at then  -- what was so before the last sending proves nothing
     raise exception using errcode = 'AS422', message = 'evidence_does_not_carry';
   end if;
   if r.action = 'reject' and relied.finding = 'failed_object'
-      and (newest.no = relied.no or newest.finding = 'absent' and not happened) then
+      and (newest.finding = 'failed_object' and not speaks_of_another(e, newest.object_id)
+        or newest.finding in ('absent', 'absent_inconclusive') and not happened) then
     return;
   end if;
   if relied.finding is distinct from 'absent' or newest.finding is distinct from 'absent'
@@ -148,6 +163,11 @@ declare newest entry; happened boolean; begin
   if exists (select from entry n where n.tenant_id = r.tenant_id and n.effect_id = r.effect_id
       and n.no = 1 and n.kind = 'taken_in') then
     raise exception using errcode = 'AS403', message = 'second_person_needed';
+  end if;
+  if r.action = 'redispatch' and exists (select from entry n where n.tenant_id = r.tenant_id
+      and n.effect_id = r.effect_id and n.finding = 'failed_object' and n.at > e.last_attempt_at)
+      then  -- the same key would only repeat the failure
+    raise exception using errcode = 'AS422', message = 'evidence_does_not_carry';
   end if;
   if r.action = 'redispatch' and (e.key_until is null or newest.at < now() - interval '10 minutes'
       or now() >= e.key_until - key_margin(e.key_window_seconds)) then
@@ -183,7 +203,7 @@ declare by_person boolean := session_user = 'ascertain_web'; begin
   update effect set hand = row('escalated',
       case when by_person then 'operator' else 'reconciler' end,
       null, null, left('to ' || new.owner || ': ' || new.reason_code || '. ' || new.words, 2000),
-      null, null, null, null, null, null, null, null, null, null)::effect_hand
+      null, null, null, null, null, null, null, null, null, null, null)::effect_hand
     where tenant_id = new.tenant_id and effect_id = new.effect_id and state = 3;
   if not found then
     raise exception using errcode = 'AS409', message = 'moved';

@@ -18,4 +18,4 @@ do $$ declare t text; begin
 end $$;
 -- Refusals and sign-ins outside any tenant are filed under the nil tenant.
 create policy outside on record for insert to ascertain_web, ascertain_auth, ascertain_workflow
-  with check (true);
+  with check (tenant_id = '00000000-0000-0000-0000-000000000000');

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ledger.rules.cases import CaseFacts, Decision, read
 from ledger.rules.decisions import Option
+from ledger.rules.findings import FindingCode
 from ledger.rules.money import format_money
 from ledger.rules.states import RejectKind
 from ledger.rules.words import Value, Words
@@ -25,7 +26,7 @@ _GOES_ON = "Workflow {workflow} goes on from step {step}."
 _NO_WORKFLOW = "No workflow waits for this."
 _NOTHING_SENT = "Nothing is sent to {title}."
 _NO_MONEY = "No money moves."
-_FINAL = "Final once recorded. Later, only a compensation or a reopening by two people can follow."
+_FINAL = "Final once recorded. This version neither undoes nor reopens it."
 _KINDS = {
     RejectKind.PROVIDER_DECLINED: "the provider did not carry it out",
     RejectKind.ABSENCE_PROVEN: "nothing exists at the provider",
@@ -63,7 +64,7 @@ _ROWS = {
         _NO_WORKFLOW,
         _NOTHING_SENT,
         _NO_MONEY,
-        "Final once recorded. If evidence against it comes later, two people can reopen it.",
+        "Final once recorded. Later evidence is filed, but this version cannot reopen it.",
     ),
     Decision.REDISPATCH: _Row(
         "The ledger records Safe to retry: the same key may be sent once more.",
@@ -96,8 +97,8 @@ _OTHERS = {
     3: "Needs two other persons{since}.",
 }
 _ALWAYS = {
-    Decision.ACCEPT_WITH_DIFFERENCE: ": a difference always does",
-    Decision.ACCEPT_ONE_OF_SEVERAL: ": a choice among several always does",
+    Decision.ACCEPT_WITH_DIFFERENCE: "a difference is never accepted alone",
+    Decision.ACCEPT_ONE_OF_SEVERAL: "a choice between candidates is never made alone",
 }
 
 
@@ -129,19 +130,41 @@ def _gaps(option: Option, facts: CaseFacts) -> dict[str, Value]:
         "step": facts.step or "1",
         "money": facts.money or "An amount not known here",
         "until": facts.retry_until or facts.now,
-        "since": _since(option, facts),
+        "since": f", since {because_of(option, facts)}" if option.people > 1 else "",
     }
 
 
-def _since(option: Option, facts: CaseFacts) -> str:
-    """Why others must agree, as far as the facts say."""
+def because_of(option: Option, facts: CaseFacts) -> str:
+    """Why `option` takes more people than one, as half a sentence; true of what the facts say."""
     second = facts.second_from_minor
     if facts.contract.has_amount and facts.money is None:
-        return ", since the amount is not known"
+        return "the amount is not known here"
     above = second is not None and facts.amount_minor is not None and facts.amount_minor >= second
     if above and facts.currency is not None and second is not None:
-        return f", since {facts.money} is at or above {format_money(second, facts.currency)}"
-    newest = read(facts).newest
-    if option.decision is Decision.ACCEPT and newest is not None and not newest.finding.tied:
-        return ": what only fits, with nothing on it that is ours, always does"
-    return _ALWAYS.get(option.decision, ", as the policy says")
+        return f"{facts.money} is at or above {format_money(second, facts.currency)}"
+    return _ALWAYS.get(option.decision) or _weakness(option, facts) or "the policy says so"
+
+
+def _weakness(option: Option, facts: CaseFacts) -> str:
+    """What the proof lacks, where it is one that nobody settles on alone."""
+    reading = read(facts)
+    if option.decision is Decision.ACCEPT and reading.newest and not reading.newest.finding.tied:
+        return "it only fits what was sent, nothing on it names our key"
+    absent = reading.is_newest(FindingCode.ABSENT)
+    if option.decision is Decision.REJECT and facts.taken_in and absent:
+        return "its key or request id is what the source file claims"
+    if facts.contract.has_amount and facts.second_from_minor is None:
+        return f"the policy has no threshold for {facts.currency}"
+    return ""
+
+
+def second_person(option: Option, facts: CaseFacts) -> str:
+    """The whole sentence for an operator who cannot decide alone; "" where one person can."""
+    if option.people <= 1:
+        return ""
+    others = "a second person" if option.people == 2 else "two more persons"  # noqa: PLR2004
+    why = because_of(option, facts)
+    return (
+        f"{why[0].upper()}{why[1:]}, so {others} must agree. "
+        "Nobody can decide this alone; escalate it instead."
+    )

@@ -294,8 +294,12 @@ class Look:
 class Sender(Protocol):
     """A provider module's effectful half: it may be called with a committed claim only."""
 
-    def dispatch(self, view: IntentView, contract: Contract) -> SendOutcome:
-        """Send the effect once, with no retry. Never raises for what the network does."""
+    def dispatch(self, view: IntentView, contract: Contract, *, send_by: float) -> SendOutcome:
+        """Send the effect once, with no retry. Never raises for what the network does.
+
+        Nothing may be written once `providers.http.uptime_seconds()` has reached `send_by`: the
+        answer is then Unclear(LEASE_LOST), for somebody may have looked and found nothing.
+        """
 
 
 class TruthSource(Protocol):

@@ -348,9 +348,11 @@ def _receipt(rule: Rule, reading: Reading) -> str | None:
 
 def _fitting(rule: Rule, facts: CaseFacts, reading: Reading) -> tuple[ReasonCode, ...]:
     """The reasons that the evidence allows; all of a list that names no evidence."""
-    present = {"refused"} if guards.refused(facts) else set()
-    if reading.newest is not None and not present:
+    present: set[str] = set()
+    if reading.newest is not None:
         present = {reading.newest.finding.route.value, reading.newest.finding.code.value}
+    if guards.refused(facts) and any("refused" in reason.fits for reason in rule.reasons):
+        present = {"refused"}
     return tuple(reason for reason in rule.reasons if not reason.fits or reason.fits & present)
 
 

@@ -114,6 +114,11 @@ _CAUSES = {
     Cause.INTERRUPTED: _CauseWords(
         "and the worker was stopped.", "The worker was stopped while it sent.", _SILENCE
     ),
+    Cause.LATE_EVIDENCE: _CauseWords(
+        "and evidence of it came in while a retry waited.",
+        "Evidence of the first sending came in before the retry was sent.",
+        "The retry was called off.",
+    ),
     Cause.TAKEN_IN: _CauseWords(
         "elsewhere.",
         "This was taken in from outside, with its outcome open.",

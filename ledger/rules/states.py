@@ -62,6 +62,7 @@ class Cause(StrEnum):
     LEASE_LOST = "lease_lost"
     INTERRUPTED = "interrupted"
     TAKEN_IN = "taken_in"
+    LATE_EVIDENCE = "late_evidence"
 
 
 class RejectKind(StrEnum):
@@ -90,6 +91,8 @@ EDGES: frozenset[Edge] = frozenset(
         Edge(_S.UNBORN, _S.UNKNOWN, Actor.INTAKE),  # T20
         Edge(_S.PREPARED, _S.DISPATCHED, Actor.WORKER),  # T2
         Edge(_S.PREPARED, _S.REJECTED, Actor.WORKER),  # T3
+        Edge(_S.PREPARED, _S.UNKNOWN, Actor.WORKER),  # evidence of an earlier sending came in
+        Edge(_S.PREPARED, _S.UNKNOWN, Actor.RECONCILER),
         Edge(_S.DISPATCHED, _S.CONFIRMED, Actor.WORKER),  # T5
         Edge(_S.DISPATCHED, _S.REJECTED, Actor.WORKER),  # T6
         Edge(_S.DISPATCHED, _S.PREPARED, Actor.WORKER),  # T7

@@ -7,6 +7,7 @@ from ledger.rules.contract import (
     IntentView,
     NotProcessed,
     SendOutcome,
+    Unclear,
 )
 from ledger.rules.digest import BadJson, loads
 from ledger.rules.states import Cause
@@ -21,10 +22,11 @@ __all__ = ["CONTRACTS", "NAME", "dispatch", "look"]
 NAME = "sandbox"
 
 
-def dispatch(view: IntentView, contract: Contract) -> SendOutcome:
+def dispatch(view: IntentView, contract: Contract, *, send_by: float) -> SendOutcome:
     """Send the effect once. What the network does comes back as an outcome, never as an exception.
 
-    Nothing leaves when the request says another amount, currency or counterparty than the effect.
+    Nothing leaves when the request says another amount, currency or counterparty than the effect,
+    nor after `send_by`.
     """
     path = PATHS[view.operation]
     if not _says_the_same(view, contract):
@@ -41,6 +43,7 @@ def dispatch(view: IntentView, contract: Contract) -> SendOutcome:
             view,
             path=path,
             deadline_seconds=contract.deadline_seconds,
+            send_by=send_by,
             headers=headers,
             content=view.request.encode(),
         )
@@ -64,8 +67,10 @@ def _says_the_same(view: IntentView, contract: Contract) -> bool:
 
 
 def _outcome(got: Exchange, view: IntentView, contract: Contract) -> SendOutcome:
-    found, malformed = _found(got, view, contract)
     trouble = got.reply.trouble
+    if trouble is Trouble.LEASE_OVER:
+        return Unclear(Cause.LEASE_LOST, got.answer)
+    found, malformed = _found(got, view, contract)
     return classify(
         contract,
         view,

@@ -71,14 +71,16 @@ def create(
     *,
     path: str,
     deadline_seconds: float,
+    send_by: float,
     headers: Mapping[str, str],
     content: bytes,
 ) -> Exchange:
-    """Send one create for `view`, once. Raises NotSetUp before anything leaves."""
+    """Send one create for `view`, once and not after `send_by`. Raises NotSetUp beforehand."""
     reply = door(reading=False).send(
         "POST",
         path=path,
         deadline_seconds=deadline_seconds,
+        send_by=send_by,
         headers={**_headers(view, reading=False), **headers},
         content=content,
     )

@@ -23,6 +23,8 @@ from ledger.rules.contract import (
     contract_to_json,
 )
 from ledger.rules.findings import HAPPENED, SILENT, Finding, FindingCode, judge
+from ledger.rules.states import Cause
+from providers.http import uptime_seconds
 from tests.conformance.peers import Fault, LookFault, Peer
 from tests.providers.intents import view_of
 
@@ -54,6 +56,12 @@ LATE = (Fault.ANSWER_AFTER_DEADLINE, Fault.ACCEPT_AFTER_DEADLINE)
 HURRY_SECONDS = 0.2
 
 
+def dispatch(view: IntentView, contract: Contract, *, for_seconds: float = 60) -> SendOutcome:
+    """Send under a claim that permits it for `for_seconds` more."""
+    send_by = uptime_seconds() + for_seconds
+    return providers.provider(contract.provider).dispatch(view, contract, send_by=send_by)
+
+
 def send(
     peer: Peer, contract: Contract, fault: Fault = Fault.NONE
 ) -> tuple[SendOutcome, IntentView]:
@@ -61,9 +69,7 @@ def send(
     view = view_of(contract, sent_at=peer.now())
     peer.fail(fault, view)
     hurried = replace(contract, deadline_seconds=HURRY_SECONDS)  # type: ignore[arg-type]
-    outcome = providers.provider(contract.provider).dispatch(
-        view, hurried if fault in LATE else contract
-    )
+    outcome = dispatch(view, hurried if fault in LATE else contract)
     tainted = isinstance(outcome, Unclear) and outcome.server_error
     return outcome, replace(view, fenced=True, had_server_error=tainted)
 
@@ -101,7 +107,20 @@ def test_a_plain_send_is_confirmed_and_makes_one_effect(
     outcome, view = send(peer, contract)
     assert isinstance(outcome, Confirmed), outcome
     assert outcome.found.object_id == peer.object_id(view)
+    assert re.fullmatch(r"[0-9a-f]{64}", outcome.answer.body_digest or ""), "it is the receipt"
     assert (peer.creates(view), peer.effects(view)) == (1, 1)
+
+
+@EACH
+def test_after_its_time_to_send_nothing_leaves_and_nothing_is_claimed(
+    contract: Contract, peer_of: PeerOf
+) -> None:
+    peer = peer_of(contract)
+    view = view_of(contract, sent_at=peer.now())
+    outcome = dispatch(view, contract, for_seconds=0)
+    assert isinstance(outcome, Unclear), outcome
+    assert outcome.cause is Cause.LEASE_LOST
+    assert (peer.creates(view), peer.effects(view)) == (0, 0)
 
 
 @EACH
@@ -137,7 +156,7 @@ def test_every_listed_refusal_is_declined_with_no_effect(
     peer = peer_of(contract)
     view = view_of(contract, sent_at=peer.now())
     peer.refuse(code, view)
-    outcome = providers.provider(contract.provider).dispatch(view, contract)
+    outcome = dispatch(view, contract)
     assert isinstance(outcome, Declined), outcome
     assert outcome.code == code
     assert peer.effects(view) == 0
@@ -289,7 +308,7 @@ def test_two_workers_with_one_key_make_one_effect(contract: Contract, peer_of: P
     def work(fence: int) -> None:
         mine = replace(view, fence=fence, attempts=fence)
         barrier.wait(timeout=10)
-        outcomes.append(providers.provider(contract.provider).dispatch(mine, contract))
+        outcomes.append(dispatch(mine, contract))
 
     workers = [threading.Thread(target=work, args=(fence,)) for fence in (1, 2)]
     for worker in workers:
@@ -309,7 +328,7 @@ def test_the_same_key_after_a_lost_answer_makes_no_second_effect(
     peer = peer_of(contract)
     _, view = send(peer, contract, Fault.ACCEPT_THEN_DROP)
     again = replace(view, fence=2, attempts=2)
-    outcome = providers.provider(contract.provider).dispatch(again, contract)
+    outcome = dispatch(again, contract)
     assert isinstance(outcome, Confirmed), outcome
     assert peer.effects(view) == 1
 

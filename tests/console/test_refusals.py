@@ -5,6 +5,7 @@ import pytest
 from console import refusals
 from ledger import errors
 from ledger.errors import LedgerError
+from ledger.ids import new_id, screen_id
 from ledger.rules.forms import Lack
 from ledger.rules.words import Words, say
 
@@ -52,3 +53,13 @@ def test_a_shortcoming_stands_beside_its_field_or_in_the_summary() -> None:
 def test_a_moment_in_a_refusal_is_written_for_the_reader() -> None:
     refusal = errors.NotPossible("in UTC", words=say("Closed at {at}.", at="14:02"))
     assert refusals.shown(refusal, say=Words.render).words == "Closed at 14:02."
+
+
+@pytest.mark.parametrize("kind", [errors.Frozen, errors.DigestMismatch, errors.ReceiptTaken])
+def test_a_refusal_because_of_another_effect_leads_to_its_case(kind: type[LedgerError]) -> None:
+    effect_id = new_id()
+    refusal = kind(effect_id=effect_id)
+    assert refusal.details["case"] == f"effects/{screen_id(effect_id)}"
+    assert refusal.message == f"{kind.default} Its case is {screen_id(effect_id)}."
+    assert str(refusal) == refusal.message
+    assert "case" not in kind().details

@@ -16,6 +16,7 @@ from examples.orders.models import Order
 from examples.orders.workflow import NewOrder
 from ledger import access, client, dispatch
 from ledger.dispatch import Claim
+from ledger.ids import screen_id
 from ledger.rules.contract import Declined
 from tests.builders import answer, effect_row, home, yes
 from tests.crowd import all_at_once
@@ -218,6 +219,86 @@ def test_a_second_order_with_another_request_under_the_key_fails(tenant: UUID) -
     assert (second.state, second.code) == ("failed", "digest_mismatch")
     assert runs(second) == {"match_delivery": 1, "hold_invoice": 1}
     assert effect_row(first.steps.get(name="pay_supplier").effect_id)["state"] == 1
+
+
+def same_again(first: Order) -> Order:
+    """A second order that asks for the very same effect as `first`, after one walk."""
+    again = NewOrder(
+        **{name: getattr(first, name) for name in NewOrder.__slots__} | {"ref": f"{first.ref}-2"}
+    )
+    with login("workflow"):
+        order = workflow.start(again)
+        workflow.walk(order.id)
+    return read(order)
+
+
+def test_a_second_order_goes_on_with_the_receipt_of_an_effect_that_has_happened(
+    tenant: UUID,
+) -> None:
+    first = started(tenant, flow="pay")
+    receipt = confirm(first, "pay_supplier")
+    second = same_again(first)
+    assert (second.state, second.completions) == ("completed", 1)
+    assert second.steps.get(name="pay_supplier").receipt == receipt
+    assert heard(first) == 1
+    assert (read(first).completions, read(second).completions) == (1, 1)
+
+
+def test_a_second_order_fails_where_the_effect_was_refused(tenant: UUID) -> None:
+    first = started(tenant, flow="pay")
+    held = claimed(first, "pay_supplier")
+    with login("worker"):
+        dispatch.settle(held, Declined("card_declined", answer(status=402, code="card_declined")))
+    second = same_again(first)
+    assert (second.state, second.code) == ("failed", "rejected")
+    assert runs(second) == {"match_delivery": 1, "pay_supplier": 1, "hold_invoice": 1}
+
+
+def test_a_second_order_does_not_wait_for_an_effect_of_another_workflow(
+    tenant: UUID, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = started(tenant, flow="pay")
+    second = same_again(first)
+    assert (second.state, second.code) == ("failed", "other_workflow")
+    assert second.steps.get(name="pay_supplier").refused == "other_workflow"
+    effect_id = first.steps.get(name="pay_supplier").effect_id
+    assert [one.effect for one in caplog.records if one.msg == "order_refused"] == [str(effect_id)]
+    confirm(first, "pay_supplier")
+    assert heard(first) == 1
+    assert (read(first).state, read(second).state) == ("completed", "failed")
+
+
+def test_an_order_that_asks_again_for_its_own_effect_waits_on_and_ends_once(tenant: UUID) -> None:
+    order = started(tenant, flow="pay")
+    Order.objects.filter(id=order.id).update(state="running")
+    with login("workflow"):
+        assert workflow.walk(order.id)
+    assert read(order).state == "waiting"
+    Order.objects.filter(id=order.id).update(state="running")
+    confirm(order, "pay_supplier")
+    with login("workflow"):
+        assert workflow.walk(order.id)
+    assert (read(order).state, read(order).completions) == ("completed", 1)
+    assert heard(order) == 0
+    with login("workflow"):
+        assert client.due(tenant) == []
+    assert read(order).completions == 1
+
+
+def test_a_freeze_names_its_case_in_the_log_once(
+    tenant: UUID, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = started(tenant, flow="pay")
+    claimed(first, "pay_supplier")
+    flow = workflow.FLOWS["pay"]
+    other = workflow.Outward("pay_supplier", "payout", "payout:{object}:settle:v2", "invoice")
+    again = {"pay": type(flow)("pay", (flow.steps[0], other), flow.undo)}
+    monkeypatch.setattr(workflow, "FLOWS", {**workflow.FLOWS, **again})
+    second = started(tenant, flow="pay", object_ref=first.object_ref)
+    with login("workflow"):
+        workflow.walk(second.id)
+    case = f"effects/{screen_id(first.steps.get(name='pay_supplier').effect_id)}"
+    assert [one.case for one in caplog.records if one.msg == "order_refused"] == [case]
 
 
 def test_a_frozen_order_goes_on_once_the_freeze_ends(

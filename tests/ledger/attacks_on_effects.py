@@ -6,7 +6,7 @@ from tests.ledger.attack import Attack, Granted, Guard, Lines
 
 HAND = (
     "kind", "actor", "resolution_id", "lookup_id", "note", "body", "finding", "object_id", "refs",
-    "due_at",
+    "due_at", "counts_from", "priority", "rank_until", "rank_minor", "brief", "about",
 )  # fmt: skip
 BORN: dict[str, str] = {
     "tenant_id": "%(tenant)s",
@@ -34,7 +34,7 @@ RECEIPT = f"provider_result_id = 'obj-forged', response_digest = {DIGEST}, compl
 def hand(kind: str, actor: str, **arguments: str) -> str:
     """The SQL of an `effect_hand`; `arguments` are SQL by field."""
     given = {"kind": f"'{kind}'", "actor": f"'{actor}'", **arguments}
-    fields = [given.get(name, "null") for name in HAND] + ["null"] * 5
+    fields = [given.get(name, "null") for name in HAND]
     return f"row({', '.join(fields)})::effect_hand"
 
 
@@ -60,6 +60,10 @@ def move(effect: str, state: int, taken: str, *, also: str = "") -> str:
 def answered(**arguments: str) -> str:
     """The hand of a worker's answer with its body."""
     return hand("answer", "worker", body=BODY, **arguments)
+
+
+FOUND = answered(finding="'exact'", object_id="'obj-forged'")
+REFUSED = answered(finding="'failed_object'")
 
 
 def refused_birth(rule: str, name: str, refusal: str, guard: Any, **changes: str) -> Attack:
@@ -111,8 +115,18 @@ BIRTHS = (
     Attack(
         "D26", "a birth in a tenant that is none", ("worker",),
         birth("intake", tenant_id="gen_random_uuid()"), "tenant_unknown", guards=(
-            Lines("set_birth", "if not exists (select from tenant", "if false and not exists ("
-                  "select from tenant"),)),
+            Lines("set_birth", "tenant where id = new.tenant_id;\n  if not found then",
+                  "tenant where id = new.tenant_id;\n  of_tenant := 'test'; if false then"),)),
+    refused_birth(
+        "D26", "a birth in an environment that is not the tenant's", "AS422 .*environment_differs",
+        Lines("set_birth", "elsif coalesce(new.environment, of_tenant) <> of_tenant then",
+              "elsif false then"), environment="'live'"),
+    refused_birth(
+        "D3", "an object without its type", "an_object_has_a_type",
+        Guard("effect", "an_object_has_a_type"), object_ref="'n-1'"),
+    refused_birth(
+        "D3", "a type without its object", "an_object_has_a_type",
+        Guard("effect", "an_object_has_a_type"), object_type="'invoice'"),
     refused_birth(
         "D3", "a birth under no contract", "contract_unknown", None, operation="'none'"),
     Attack(
@@ -179,11 +193,11 @@ MOVES = (
     Attack(
         "D5", "a state with an empty hand", ("worker",),
         step("prepared", state="2", lease_until="now() + interval '8 s'",
-             hand=f"row({', '.join(['null'] * 15)})::effect_hand"), NO_ENTRY),
+             hand=f"row({', '.join(['null'] * 16)})::effect_hand"), NO_ENTRY),
     Attack(
         "D5", "a change under an empty hand", ("worker",),
         step("dispatched", lease_until="'infinity'",
-             hand=f"row({', '.join(['null'] * 15)})::effect_hand"),
+             hand=f"row({', '.join(['null'] * 16)})::effect_hand"),
         "a change needs its entry", guards=(
             Guard("effect", "c_quiet"), Guard("effect", "d_results"))),
     Attack(
@@ -235,6 +249,10 @@ MOVES = (
     Attack(
         "D9", "an operator's edge with an invented resolution", ("worker",),
         move("unknown", 4, hand("decision", "operator", resolution_id="gen_random_uuid()"),
+             also=RECEIPT), "23502"),
+    Attack(
+        "D9", "an operator's edge with the resolution of another effect", ("worker",),
+        move("unknown", 4, hand("decision", "operator", resolution_id="%(applied)s"),
              also=RECEIPT), "login_is_actor",
         guards=(Guard("entry", "login_is_actor"), Guard("entry", "entry_rests_on_application"))),
     Attack(
@@ -250,7 +268,29 @@ MOVES = (
 ANY_KIND = Lines(
     "refuse_unproven", "if n.state = 5 and n.reject_kind", "if false and n.reject_kind"
 )
+TOLD = Lines("refuse_unproven", "if o.state = 2 and (n.state = 4", "if false and (n.state = 4")
+DECLINED = "reject_kind = 'provider_declined', declined_code = 'x'"
 PROOFS = (
+    Attack(
+        "D21", "confirmed with nothing found", ("worker",),
+        move("dispatched", 4, answered(), also=RECEIPT), "only with what it found",
+        guards=(TOLD,)),
+    Attack(
+        "D21", "confirmed on what only fits", ("worker",),
+        move("dispatched", 4, FOUND.replace("exact", "likely"), also=RECEIPT),
+        "only with what it found", guards=(TOLD,)),
+    Attack(
+        "D21", "confirmed with another object than was found", ("worker",),
+        move("dispatched", 4, FOUND.replace("obj-forged", "obj-other"), also=RECEIPT),
+        "only with what it found", guards=(TOLD,)),
+    Attack(
+        "D21", "rejected on an answer that refuses nothing", ("worker",),
+        move("dispatched", 5, answered(), also=DECLINED), "only with what it found",
+        guards=(TOLD,)),
+    Attack(
+        "D21", "rejected although the answer found it", ("worker",),
+        move("dispatched", 5, FOUND, also=DECLINED), "only with what it found",
+        guards=(TOLD,)),
     Attack(
         "D21", "dispatched without a lease", ("worker",), step(
             "prepared", state="2", hand=hand("sent", "worker", due_at="now()")),
@@ -260,20 +300,21 @@ PROOFS = (
         "unknown_has_a_cause", guards=(Guard("effect", "unknown_has_a_cause"),)),
     Attack(
         "D21", "confirmed without a digest of the answer", ("worker",),
-        move("dispatched", 4, answered(),
+        move("dispatched", 4, FOUND,
              also="provider_result_id = 'obj-forged', completed_at = now()"),
         "confirmed_has_a_receipt", guards=(Guard("effect", "confirmed_has_a_receipt"),)),
     Attack(
         "D21", "confirmed with an empty digest", ("worker",),
-        move("dispatched", 4, answered(), also=RECEIPT.replace(DIGEST, "''::bytea")),
+        move("dispatched", 4, FOUND, also=RECEIPT.replace(DIGEST, "''::bytea")),
         "confirmed_has_a_receipt", guards=(Guard("effect", "confirmed_has_a_receipt"),)),
     Attack(
         "D21", "confirmed with a receipt of no name", ("worker",),
-        move("dispatched", 4, answered(), also=RECEIPT.replace("obj-forged", "")),
+        move("dispatched", 4, FOUND.replace("obj-forged", ""),
+             also=RECEIPT.replace("obj-forged", "")),
         "confirmed_has_a_receipt", guards=(Guard("effect", "confirmed_has_a_receipt"),)),
     Attack(
         "D21", "an answer that nobody kept", ("worker",),
-        move("dispatched", 4, hand("answer", "worker", note="'trust me'"), also=RECEIPT),
+        move("dispatched", 4, FOUND.replace(f"null, {BODY}", "'trust me', null"), also=RECEIPT),
         "only with its body", guards=(
             Lines("refuse_unproven", "and h.body is null", "and false"),)),
     Attack(
@@ -282,21 +323,21 @@ PROOFS = (
         guards=(Lines("refuse_unproven", "and h.body is null", "and false"),)),
     Attack(
         "D21", "a worker proves absence", ("worker",),
-        move("dispatched", 5, answered(),
+        move("dispatched", 5, REFUSED,
              also="reject_kind = 'absence_proven', declined_code = 'x'"),
         "kind of rejection", guards=(ANY_KIND,)),
     Attack(
         "D21", "rejected without a kind", ("worker",),
-        move("dispatched", 5, answered(), also="declined_code = 'x'"), "kind of rejection",
+        move("dispatched", 5, REFUSED, also="declined_code = 'x'"), "kind of rejection",
         guards=(ANY_KIND, Guard("effect", "rejected_has_a_kind"))),
     Attack(
         "D21", "rejected without a code", ("worker",),
-        move("dispatched", 5, answered(), also="reject_kind = 'provider_declined'"),
+        move("dispatched", 5, REFUSED, also="reject_kind = 'provider_declined'"),
         "names the code", guards=(
             Lines("refuse_unproven", "and n.declined_code is null", "and false"),)),
     Attack(
         "D20", "the receipt of another effect", ("worker",),
-        move("dispatched", 4, answered(),
+        move("dispatched", 4, FOUND.replace("'obj-forged'", "%(confirmed_object)s"),
              also=RECEIPT.replace("'obj-forged'", "%(confirmed_object)s")),
         "one_receipt_one_effect", guards=(Guard("effect_ref", "one_receipt_one_effect"),)),
     Attack(

@@ -54,6 +54,7 @@ def _states(at: Home) -> dict[str, Any]:
     return {
         "neighbour": neighbour, "dispatched": held.effect_id, "prepared": waiting,
         "prepared_key": effect_row(waiting)["intent_key"], "unknown": unknown(at),
+        "unknown_version": 3,
         "late": prepared(at, operation="pay_late"), "retried": _put_back(at),
         "confirmed": done, "confirmed_object": effect_row(done)["provider_result_id"],
         "rejected": declined(at),
@@ -82,7 +83,8 @@ def _evidence(at: Home) -> dict[str, Any]:
         ("unkeyed", unknown(at, operation="pay_unkeyed"), [[]]),
         ("taken_in", taken_in(at), [[]]),
         ("twin", unknown(at), [[{"object_id": "obj-twin"}]]),
-        ("contrary", unknown(at), [[{}], [wrong]]),
+        ("contrary", unknown(at), [[{}], []]),
+        ("another", unknown(at), [[wrong], [{}]]),
     ):
         found = [look(at, effect_id, *objects) for objects in looks]
         telling = found[0] if name == "contrary" else found[-1]

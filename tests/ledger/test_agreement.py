@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ledger import clock, facts
-from ledger.models import Effect, Entry, Payload
+from ledger.models import Effect, Entry, Payload, Resolution
 from ledger.rules import absence, digest
 from ledger.rules.cases import Decision
 from ledger.rules.policy import Tier, people_required
@@ -383,7 +383,9 @@ def test_the_whole_chain_of_an_effect_is_counted_again_in_python(at: Home) -> No
 
 
 def proof_of(entry: Entry) -> bytes:
-    """The digest of what the entry rests on: its salted body, or its note."""
+    """The digest of what the entry rests on: its salted body, its resolution, or its note."""
+    if entry.resolution_id:
+        return bytes(Resolution.objects.get(resolution_id=entry.resolution_id).digest)
     body = Payload.objects.filter(effect_id=entry.effect_id, no=entry.no).first()
     if body is not None:
         return digest.digest(bytes(body.salt) + bytes(body.body))

@@ -6,7 +6,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.ledger import attacks_on_decisions, attacks_on_effects, attacks_on_evidence
+from tests.ledger import (
+    attacks_on_decisions,
+    attacks_on_effects,
+    attacks_on_evidence,
+    attacks_on_retries,
+)
 from tests.ledger.attack import RUNTIME, Attack, is_refused, play
 from tests.servers import DatabaseServer
 
@@ -14,6 +19,7 @@ ATTACKS: tuple[Attack, ...] = (
     *attacks_on_effects.ATTACKS,
     *attacks_on_decisions.ATTACKS,
     *attacks_on_evidence.ATTACKS,
+    *attacks_on_retries.ATTACKS,
 )
 RULES = {
     "D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "D20", "D21", "D22", "D25", "D26", "D27",

@@ -92,25 +92,32 @@ def test_a_planted_function_is_not_called(values: dict[str, Any]) -> None:
     assert "automation settles nothing" in play(attack, "worker", values, unguarded=True).said
 
 
-STANDING = {
-    State.PREPARED: "prepared",
-    State.DISPATCHED: "dispatched",
-    State.UNKNOWN: "unknown",
-    State.CONFIRMED: "confirmed",
-    State.REJECTED: "rejected",
-}
+STANDING = (
+    (State.PREPARED, "prepared"),
+    (State.PREPARED, "late"),
+    (State.DISPATCHED, "dispatched"),
+    (State.UNKNOWN, "unknown"),
+    (State.CONFIRMED, "confirmed"),
+    (State.REJECTED, "rejected"),
+)
 BY_WORKER = {
     edge for edge in EDGES
     if LOGINS[edge.actor] is Login.WORKER and edge.source and not edge.needs_resolution
 }  # fmt: skip
 
 
+def told(actor: Actor, target: State) -> str:
+    """An answer with the finding that its move needs."""
+    finding = "'failed_object'" if target is State.REJECTED else "'exact'"
+    return hand("answer", actor, body=BODY, finding=finding, object_id="'obj-forged'")
+
+
 def test_no_step_of_a_worker_leads_where_no_edge_does(values: dict[str, Any]) -> None:
     passed = set()
-    for (source, name), target, actor in product(STANDING.items(), State, Actor):
+    for (source, name), target, actor in product(STANDING, State, Actor):
         for kind in ("provider_declined", "not_dispatched", "absence_proven"):
             sql = step(
-                name, state=str(int(target)), hand=hand("answer", actor, body=BODY),
+                name, state=str(int(target)), hand=told(actor, target),
                 lease_until="now() + interval '8 s'", cause="'timeout'", declined_code="'x'",
                 reject_kind=f"'{kind}'", provider_result_id="'obj-forged'",
                 response_digest="sha256('x')", completed_at="now()",
@@ -121,4 +128,7 @@ def test_no_step_of_a_worker_leads_where_no_edge_does(values: dict[str, Any]) ->
             ):
                 passed.add(Edge(source, target, actor))
     assert passed <= BY_WORKER
-    assert {edge for edge in BY_WORKER if edge.actor is Actor.WORKER} == passed
+    unproven = {edge for edge in BY_WORKER if edge.source is State.UNKNOWN}
+    assert passed == {
+        edge for edge in BY_WORKER - unproven if edge.actor in (Actor.WORKER, Actor.RECONCILER)
+    }

@@ -16,6 +16,7 @@ from ledger.errors import (
     NotFound,
 )
 from ledger.ids import new_id
+from ledger.models import Tenant
 from ledger.rules.states import Cause, State
 from tests.builders import (
     Home,
@@ -82,7 +83,6 @@ CHANGED = {
     "request": {"to": "mallory"},
     "amount_minor": 4_201,
     "account": "second",
-    "environment": "live",
     "operation": "pay_freely",
 }
 
@@ -99,6 +99,22 @@ def test_the_same_key_for_something_else_is_refused_and_changes_nothing(
     assert refusal.value.details["effect_id"] == made.effect_id
     assert name in " ".join(refusal.value.details["differs"])
     assert effect_row(made.effect_id) == before
+
+
+def test_the_environment_is_the_tenants(at: Home) -> None:
+    wanted = at.intent()
+    made = prepare(wanted)
+    assert effect_row(made.effect_id)["environment"] == "test"
+    assert open_row(made.effect_id)["environment"] == "test"
+    assert prepare(replace(wanted, environment="test")).effect_id == made.effect_id
+
+
+def test_a_tenant_that_went_live_answers_to_its_old_keys(at: Home) -> None:
+    wanted = at.intent()
+    made = prepare(wanted)
+    Tenant.objects.filter(id=at.tenant_id).update(environment="live")
+    assert prepare(wanted).effect_id == made.effect_id
+    assert effect_row(prepare(at.intent()).effect_id)["environment"] == "live"
 
 
 def mismatches(at: Home) -> int:
@@ -150,6 +166,9 @@ def test_an_intent_lives_and_dies_with_the_callers_transaction(at: Home) -> None
         {"request": {"amount": 1.5}},
         {"operation": "never"},
         {"operation": "note", "amount_minor": 1},
+        {"object_type": None},
+        {"object_ref": None},
+        {"environment": "live"},
     ],
     ids=str,
 )

@@ -70,9 +70,9 @@ def test_a_refused_effect_is_heard_with_its_code_and_what_may_follow(at: Home) -
 
 
 def test_an_effect_that_was_never_sent_is_heard_as_such(at: Home) -> None:
-    effect_id = prepared(at)
+    effect_id = prepared(at, operation="pay_late")
     with login("worker"):
-        dispatch.expire(at.tenant_id, effect_id)
+        assert dispatch.expire(at.tenant_id, effect_id)
     [heard] = due(at)
     assert (heard.reject_kind, heard.after) == ("not_dispatched", "new_version")
 

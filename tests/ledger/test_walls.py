@@ -4,10 +4,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from psycopg_pool import ConnectionPool
 
-from ledger import access
+from ledger import access, audit
 from tests.ledger.attack import RUNTIME
 from tests.logins import login
 from tests.servers import DatabaseServer
@@ -119,3 +119,35 @@ def test_a_rolled_back_transaction_takes_its_tenant_along(values: dict[str, Any]
         with transaction.atomic():
             cursor.execute("select count(*) from effect")
             assert cursor.fetchone() == (0,)
+
+
+NIL = UUID(int=0)
+
+
+@pytest.mark.parametrize("name", ["web", "workflow"])
+def test_a_login_files_records_of_its_own_tenant_and_of_none(
+    name: str, values: dict[str, Any]
+) -> None:
+    with login(name), transaction.atomic():
+        access.enter(values["tenant"])
+        for tenant_id in (values["tenant"], NIL):
+            audit.record("x", tenant_id=tenant_id, by=None, facts={})
+        transaction.set_rollback(True)
+
+
+def test_a_refusal_beside_a_transaction_is_filed_for_the_tenant_that_it_names(
+    values: dict[str, Any],
+) -> None:
+    with connections["apart"].cursor() as apart, transaction.atomic():
+        apart.execute("set session authorization ascertain_workflow")
+        try:
+            for tenant_id in (values["other"], values["tenant"]):
+                audit.refused("apart", tenant_id=tenant_id, object_id="x", facts={})
+                apart.execute("select current_setting('ascertain.tenant')")
+                assert apart.fetchone() == (str(tenant_id),)
+        finally:
+            apart.execute("reset session authorization")
+            apart.execute("reset ascertain.tenant")
+    with connection.cursor() as cursor:
+        cursor.execute("select count(*) from record where kind = 'apart'")
+        assert cursor.fetchone() == (2,)

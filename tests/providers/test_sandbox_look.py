@@ -19,6 +19,7 @@ from providers.http import ReadOnlyDoor
 from providers.sandbox import adapter, exchange, looking
 from tests.providers.intents import view_of
 from tests.providers.peer import Sandbox, start, stop
+from tests.providers.sending import dispatch
 
 CONTRACTS = {contract.operation: contract for contract in adapter.CONTRACTS}
 CHARGE, EMAIL = CONTRACTS["charge"], CONTRACTS["email"]
@@ -34,7 +35,7 @@ def sent(log: Sandbox, contract: Contract = CHARGE, *, fault: object = "lose_ans
     """An intent whose answer was lost, as the ledger holds it a little later."""
     view = view_of(contract, sent_at=log.now())
     log.script(fault, reference=view.intent_key)
-    adapter.dispatch(view, contract)
+    dispatch(view, contract)
     return replace(view, fenced=True)
 
 
@@ -98,7 +99,7 @@ def test_an_object_id_cannot_climb_out_of_its_path(provider_log: Sandbox) -> Non
 
 def test_all_attempts_are_found_by_request_id(provider_log: Sandbox) -> None:
     view = sent(provider_log, EMAIL)
-    adapter.dispatch(replace(view, fence=3, attempts=2), EMAIL)
+    dispatch(replace(view, fence=3, attempts=2), EMAIL)
     provider_log.advance(61)
     look = ask(provider_log, view, Route.BY_REQUEST_ID, EMAIL)
     assert {found.request_id for found in look.objects} == {
@@ -109,7 +110,7 @@ def test_all_attempts_are_found_by_request_id(provider_log: Sandbox) -> None:
 
 def test_request_ids_from_elsewhere_are_asked_too(provider_log: Sandbox) -> None:
     theirs = view_of(CHARGE, sent_at=provider_log.now())
-    adapter.dispatch(theirs, CHARGE)
+    dispatch(theirs, CHARGE)
     provider_log.advance(61)
     request_id = f"{theirs.effect_id}.1"
     view = view_of(CHARGE, provider_request_ids=(request_id,), attempts=0, fence=0)
@@ -127,13 +128,13 @@ def test_two_objects_under_one_key_are_both_reported(provider_log: Sandbox) -> N
 
 
 def test_attributes_find_only_what_fits_and_lies_in_the_window(provider_log: Sandbox) -> None:
-    adapter.dispatch(view_of(CHARGE, sent_at=provider_log.now()), CHARGE)
+    dispatch(view_of(CHARGE, sent_at=provider_log.now()), CHARGE)
     provider_log.advance(3600)
     view = sent(provider_log)
     for changes in ({"amount_minor": 1}, {"currency": "USD"}, {"counterparty": "cus_other"}):
-        adapter.dispatch(view_of(CHARGE, **changes), CHARGE)
+        dispatch(view_of(CHARGE, **changes), CHARGE)
     provider_log.advance(3600)
-    adapter.dispatch(view_of(CHARGE, sent_at=provider_log.now()), CHARGE)
+    dispatch(view_of(CHARGE, sent_at=provider_log.now()), CHARGE)
     provider_log.advance(61)
     look = ask(provider_log, view, Route.BY_ATTRIBUTES)
     assert [found.reference for found in look.objects] == [view.intent_key]
@@ -145,7 +146,7 @@ def test_attributes_find_only_what_fits_and_lies_in_the_window(provider_log: San
 def test_attributes_of_an_intent_that_we_never_sent_search_without_a_beginning(
     provider_log: Sandbox,
 ) -> None:
-    adapter.dispatch(view_of(CHARGE), CHARGE)
+    dispatch(view_of(CHARGE), CHARGE)
     provider_log.advance(86_400)
     view = replace(view_of(CHARGE), first_dispatch_at=None, last_dispatch_at=None)
     look = ask(provider_log, view, Route.BY_ATTRIBUTES)
@@ -159,7 +160,7 @@ def test_every_page_is_read(
 ) -> None:
     view = sent(provider_log)
     for _ in range(4):
-        adapter.dispatch(view_of(CHARGE), CHARGE)
+        dispatch(view_of(CHARGE), CHARGE)
     provider_log.advance(61)
     monkeypatch.setattr(looking, "PAGE_LIMIT", limit)
     look = ask(provider_log, view, Route.BY_ATTRIBUTES)
@@ -238,7 +239,7 @@ def test_a_list_that_contradicts_itself_is_unreadable(provider_log: Sandbox, tex
 def test_a_provider_that_ignores_the_filter_is_unreadable(
     provider_log: Sandbox, route: Route
 ) -> None:
-    adapter.dispatch(view_of(CHARGE, amount_minor=5), CHARGE)
+    dispatch(view_of(CHARGE, amount_minor=5), CHARGE)
     provider_log.advance(61)
     everything = provider_log.client.get("/v1/charges", headers={"X-Account": "acct_north"})
     assert len(everything.json()["data"]) == 1
@@ -331,11 +332,11 @@ def test_looks_use_the_reading_key_where_there_is_one(
         assert refused.answer.status == 401
         monkeypatch.setenv("SANDBOX_READ_KEY", "read-7f3a")
         assert adapter.look(view, Route.BY_KEY, CHARGE, now=now).failure is None
-        adapter.dispatch(view, CHARGE)
+        dispatch(view, CHARGE)
         assert sandbox.creates() == 0
         (folder / "key").write_text("send-7f3a\n")
         monkeypatch.setenv("SANDBOX_API_KEY_FILE", str(folder / "key"))
-        adapter.dispatch(view, CHARGE)
+        dispatch(view, CHARGE)
         assert sandbox.creates() == 1
         assert len(adapter.look(view, Route.BY_KEY, CHARGE, now=now).objects) == 1
     finally:

@@ -21,7 +21,15 @@ from providers.sandbox import adapter
 from providers.sandbox.profiles import PROFILES
 from tests.providers.intents import request_of, view_of
 from tests.providers.peer import Sandbox
-from tests.providers.sending import CHARGE, CONTRACTS, PAYOUT, assert_unclear, fresh, send_after
+from tests.providers.sending import (
+    CHARGE,
+    CONTRACTS,
+    PAYOUT,
+    assert_unclear,
+    dispatch,
+    fresh,
+    send_after,
+)
 
 ALL = pytest.mark.parametrize("contract", adapter.CONTRACTS, ids=lambda c: c.operation)
 
@@ -31,7 +39,7 @@ def test_a_plain_send_is_confirmed_by_the_object_that_was_made(
     provider_log: Sandbox, contract: Contract
 ) -> None:
     view = fresh(provider_log, contract)
-    outcome = adapter.dispatch(view, contract)
+    outcome = dispatch(view, contract)
     assert isinstance(outcome, Confirmed), outcome
     (effect,) = provider_log.effects()
     assert outcome.found.object_id == effect["id"]
@@ -47,7 +55,7 @@ def test_the_wire_carries_key_fence_and_the_frozen_bytes(
     provider_log: Sandbox, contract: Contract
 ) -> None:
     view = fresh(provider_log, contract, fence=7, intent_key="order:ä 1:collect:v1")
-    adapter.dispatch(view, contract)
+    dispatch(view, contract)
     (row,) = provider_log.requests()
     assert row["key"] == (view.provider_key if contract.key_window_seconds else None)
     assert (row["attempt"], row["request_id"]) == ("7", f"{view.effect_id}.7")
@@ -65,7 +73,7 @@ def test_a_listed_refusal_is_declined_and_nothing_took_effect(
     provider_log: Sandbox, contract: Contract, code: str
 ) -> None:
     view = fresh(provider_log, contract, counterparty=f"c_{code}")
-    outcome = adapter.dispatch(view, contract)
+    outcome = dispatch(view, contract)
     assert isinstance(outcome, Declined), outcome
     assert outcome.code == outcome.answer.code == code
     assert provider_log.creates() == 0
@@ -126,7 +134,7 @@ def test_a_late_answer_is_a_timeout_and_proves_nothing(
     view = fresh(provider_log)
     provider_log.script(fault, reference=view.intent_key)
     hurried = replace(CHARGE, deadline_seconds=0.2)  # type: ignore[arg-type]
-    unclear = assert_unclear(adapter.dispatch(view, hurried), Cause.TIMEOUT)
+    unclear = assert_unclear(dispatch(view, hurried), Cause.TIMEOUT)
     assert unclear.answer.phase is Phase.SENT
     assert 150 <= unclear.answer.duration_ms < 3000
     assert provider_log.creates() == effects
@@ -139,7 +147,7 @@ def test_a_request_that_waits_at_the_provider_is_done_after_we_hung_up(
     view = fresh(provider_log)
     provider_log.script("hold_before", reference=view.intent_key)
     hurried = replace(CHARGE, deadline_seconds=0.2)  # type: ignore[arg-type]
-    assert_unclear(adapter.dispatch(view, hurried), Cause.TIMEOUT)
+    assert_unclear(dispatch(view, hurried), Cause.TIMEOUT)
     assert provider_log.creates() == 0
     assert provider_log.release() == 1
     provider_log.wait_for("client_gone", key=view.provider_key)
@@ -155,7 +163,7 @@ def test_429_on_the_only_attempt_is_not_processed(
     assert outcome.retry_after_seconds == 3600
     assert outcome.answer.retry_after_seconds == 3600
     assert provider_log.creates() == 0
-    assert isinstance(adapter.dispatch(view, contract), Confirmed)
+    assert isinstance(dispatch(view, contract), Confirmed)
 
 
 def test_429_without_a_time_is_not_processed_either(provider_log: Sandbox) -> None:
@@ -172,7 +180,7 @@ def test_429_after_an_earlier_attempt_says_nothing_about_that_one(provider_log: 
 def test_a_replayed_answer_is_confirmed_and_marked(provider_log: Sandbox) -> None:
     outcome, view = send_after(provider_log, "lose_answer")
     assert_unclear(outcome, Cause.RESET)
-    again = adapter.dispatch(replace(view, fence=2, attempts=2), CHARGE)
+    again = dispatch(replace(view, fence=2, attempts=2), CHARGE)
     assert isinstance(again, Confirmed), again
     assert again.answer.replayed
     assert again.found.request_id == f"{view.effect_id}.1"
@@ -181,7 +189,7 @@ def test_a_replayed_answer_is_confirmed_and_marked(provider_log: Sandbox) -> Non
 
 def test_a_stored_500_is_replayed_and_stays_unclear(provider_log: Sandbox) -> None:
     outcome, view = send_after(provider_log, "error_500_done")
-    again = assert_unclear(adapter.dispatch(view, CHARGE), Cause.SERVER_ERROR)
+    again = assert_unclear(dispatch(view, CHARGE), Cause.SERVER_ERROR)
     assert isinstance(outcome, Unclear)
     assert again.answer.replayed
     assert provider_log.creates() == 1
@@ -190,10 +198,10 @@ def test_a_stored_500_is_replayed_and_stays_unclear(provider_log: Sandbox) -> No
 def test_the_key_with_another_request_is_never_a_rejection(provider_log: Sandbox) -> None:
     for contract in (CHARGE, PAYOUT):
         view = fresh(provider_log, contract)
-        assert isinstance(adapter.dispatch(view, contract), Confirmed)
+        assert isinstance(dispatch(view, contract), Confirmed)
         other = replace(view, amount_minor=1)
         other = replace(other, request=request_of(other))
-        outcome = adapter.dispatch(other, contract)
+        outcome = dispatch(other, contract)
         assert isinstance(outcome, Unclear), outcome
         assert outcome.answer.code == "idempotency_mismatch"
     assert provider_log.creates() == 2
@@ -203,10 +211,10 @@ def test_a_key_that_is_running_is_in_progress(provider_log: Sandbox) -> None:
     view = fresh(provider_log)
     provider_log.script("hold", reference=view.intent_key)
     outcomes: list[SendOutcome] = []
-    first = threading.Thread(target=lambda: outcomes.append(adapter.dispatch(view, CHARGE)))
+    first = threading.Thread(target=lambda: outcomes.append(dispatch(view, CHARGE)))
     first.start()
     provider_log.wait_for("held", key=view.provider_key)
-    second = adapter.dispatch(replace(view, fence=2, attempts=2), CHARGE)
+    second = dispatch(replace(view, fence=2, attempts=2), CHARGE)
     assert_unclear(second, Cause.IN_PROGRESS)
     provider_log.release()
     first.join(timeout=10)
@@ -243,7 +251,7 @@ def test_a_hundred_minor_units_too_many_are_a_mismatch(provider_log: Sandbox) ->
 def test_an_object_made_an_hour_off_is_a_mismatch(provider_log: Sandbox) -> None:
     view = fresh(provider_log)
     provider_log.advance(3600)
-    assert_unclear(adapter.dispatch(view, CHARGE), Cause.MISMATCH)
+    assert_unclear(dispatch(view, CHARGE), Cause.MISMATCH)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +268,7 @@ def test_an_object_made_an_hour_off_is_a_mismatch(provider_log: Sandbox) -> None
 def test_a_request_that_says_something_else_than_the_effect_never_leaves(
     provider_log: Sandbox, changes: dict[str, object]
 ) -> None:
-    outcome = adapter.dispatch(fresh(provider_log, **changes), CHARGE)
+    outcome = dispatch(fresh(provider_log, **changes), CHARGE)
     assert isinstance(outcome, NotProcessed)
     assert (outcome.answer.phase, outcome.answer.code) == (Phase.NOT_SENT, "request_differs")
     assert provider_log.requests() == []
@@ -276,13 +284,13 @@ def test_without_an_address_nothing_leaves(
     monkeypatch.delenv("SANDBOX_URL", raising=False)
     if address is not None:
         monkeypatch.setenv("SANDBOX_URL", address)
-    outcome = adapter.dispatch(view_of(CHARGE), CHARGE)
+    outcome = dispatch(view_of(CHARGE), CHARGE)
     assert isinstance(outcome, NotProcessed)
     assert outcome.answer.phase is Phase.NOT_SENT
 
 
 def test_where_nobody_listens_nothing_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANDBOX_URL", "http://127.0.0.1:1")
-    outcome = adapter.dispatch(view_of(CHARGE), CHARGE)
+    outcome = dispatch(view_of(CHARGE), CHARGE)
     assert isinstance(outcome, NotProcessed)
     assert outcome.answer.phase is Phase.NOT_SENT

@@ -121,6 +121,7 @@ class Forgery:
             reason_code="other",
             words=WORDS,
             next_check_at=clock.now() + HOUR,
+            version=builders.effect_row(self.effect_id)["version"],
         )
 
     def form(self, decision: str) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def send(forgery: Forgery) -> None:
 def report(forgery: Forgery) -> None:
     """A lookup carried out by nobody's order, with its invented finding."""
     for lookup_id in (uuid4(), *asked(forgery)):
-        taken = Taken(forgery.tenant_id, lookup_id, forgery.effect_id, None)
+        taken = Taken(forgery.tenant_id, lookup_id, forgery.effect_id, None, 1)
         attempt(lambda taken=taken: lookups.record(
             taken, ((forgery.look, forgery.finding),), now=now()
         ))  # fmt: skip
@@ -247,6 +247,9 @@ VERBS: Mapping[str, Verb | str] = {
     "agenda.ranked": COMPUTES,
     "audit.Hand.params": COMPUTES,
     "audit.body": COMPUTES,
+    "audit.contradiction": lambda f: audit.contradiction(
+        f.tenant_id, f.effect_id, no=f.version, finding="exact"
+    ),
     "audit.file": lambda f: [
         attempt(lambda kind=kind: audit.file(f.tenant_id, f.effect_id, f.hand(kind)))
         for kind in ("lookup", "late_answer", "answer", "settled_itself", "decision")
@@ -277,7 +280,14 @@ VERBS: Mapping[str, Verb | str] = {
     ],
     "dispatch.take_in": lambda f: dispatch.take_in(f.wanted, refs=(f"object:{f.receipt}",)),
     "errors.from_database": COMPUTES,
-    "events.judge": lambda f: events.judge(f.case, f.finding, look=f.look, hand=f.hand("lookup")),
+    "events.judge": lambda f: [
+        attempt(
+            lambda planned=planned: events.judge(
+                f.case, f.finding, look=f.look, hand=f.hand("lookup"), scheduled=planned
+            )
+        )
+        for planned in (True, False)
+    ],
     "facts.case": READS,
     "facts.claimed_elsewhere": READS,
     "ids.from_screen_id": COMPUTES,
@@ -293,7 +303,7 @@ VERBS: Mapping[str, Verb | str] = {
     ),
     "leases.take_due": lambda _: leases.take_due(1000, again_seconds=0),
     "lookups.progress": lambda f: [
-        lookups.progress(Taken(f.tenant_id, one, f.effect_id, None), WORDS) for one in asked(f)
+        lookups.progress(Taken(f.tenant_id, one, f.effect_id, None, 1), WORDS) for one in asked(f)
     ],
     "lookups.record": report,
     "lookups.request": lambda f: lookups.request(f.tenant_id, f.effect_id, by=f.home.operator),

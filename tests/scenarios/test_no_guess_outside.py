@@ -25,7 +25,7 @@ from console.demo.sample import ACCOUNTS, BOTH
 from console.demo.sandbox import Sandbox
 from console.demo.scenes import SCENES
 from ledger import lookups
-from ledger.models import Account, Lookup, PolicyAutoSettle, Tenant
+from ledger.models import Account, Lookup, PolicyAutoSettle, PolicyTier, Tenant
 from ledger.rules.states import State
 from tests import builders
 from tests.builders import Home
@@ -49,6 +49,9 @@ def home(database: DatabaseServer) -> Home:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             "insert into policy (tenant_id, version) values (%s, %s)", list(version.values())
+        )
+        PolicyTier.objects.create(  # what takes a second person never settles itself
+            **version, operation="*", currency="EUR", second_from=10**9 + 1, third_from=None
         )
         PolicyAutoSettle.objects.create(
             **version, provider="sandbox", operation="charge", currency="EUR",

@@ -15,6 +15,7 @@ from console import formats
 from ledger import clock
 from ledger.ids import screen_id
 from ledger.models import Record, Resolution
+from ledger.rules.contract import Route
 from tests import builders
 from tests.console.pages.conftest import Browser
 from tests.crowd import all_at_once
@@ -241,6 +242,74 @@ def test_an_escalation_names_who_must_act_and_shows_on_case_and_queue(operator: 
     assert "Escalated to Payments L2." in page
     assert "Which of the two does the customer see?" in page
     assert "Escalated" in operator.page("queue", query="view=escalated")
+
+
+def handed_over(browser: Browser, effect_id: UUID, **changes: Any) -> dict[str, Any]:
+    """An escalation's form as somebody would fill it in now."""
+    later = f"{clock.now() + timedelta(hours=2):%Y-%m-%dT%H:%M}"
+    return {
+        "command": str(uuid4()),
+        "version": str(builders.effect_row(effect_id)["version"]),
+        "owner": "Payments L2",
+        "reason_code": "other",
+        "words": "Please ask the bank about it.",
+        "next_check_at": later,
+        **changes,
+    }
+
+
+def test_an_escalated_case_is_not_escalated_over_the_first(operator: Browser) -> None:
+    effect_id = builders.unknown(operator.home)
+    send(operator, effect_id, handed_over(operator, effect_id), "escalations")
+    again = handed_over(operator, effect_id, owner="Somebody else")
+    answer = send(operator, effect_id, again, "escalations")
+    assert answer.status_code == 422
+    assert "Already escalated to Payments L2." in text(answer)
+    assert builders.open_row(effect_id)["escalated_to"] == "Payments L2"
+
+
+def test_an_escalation_sent_again_leads_to_the_same_entry(operator: Browser) -> None:
+    effect_id = builders.unknown(operator.home)
+    given = handed_over(operator, effect_id)
+    first = send(operator, effect_id, given, "escalations")
+    builders.look(operator.home, effect_id)
+    second = send(operator, effect_id, given, "escalations")
+    assert (first.status_code, second.status_code) == (303, 303)
+    assert first.headers["Location"] == second.headers["Location"]
+
+
+def test_a_token_used_for_another_effect_is_refused_and_a_new_one_is_offered(
+    operator: Browser,
+) -> None:
+    first, other = builders.unknown(operator.home), builders.unknown(operator.home)
+    given = handed_over(operator, first)
+    send(operator, first, given, "escalations")
+    answer = send(operator, other, handed_over(operator, other) | {"command": given["command"]},
+                  "escalations")  # fmt: skip
+    assert answer.status_code == 409
+    assert "sent before for something else" in text(answer)
+    assert given["command"] not in text(answer)
+    assert builders.open_row(other)["escalated_to"] is None
+
+
+@pytest.mark.parametrize("operation", ["pay", "note"])
+def test_a_likeness_says_that_it_only_fits_and_nothing_of_an_amount(
+    operator: Browser, operation: str
+) -> None:
+    effect_id = builders.unknown(operator.home, operation=operation)
+    builders.look(operator.home, effect_id, {"reference": None}, route=Route.BY_ATTRIBUTES)
+    page = operator.case(effect_id, query="decide=accept")
+    assert "It only fits what was sent, nothing on it names our key, so a second person" in page
+    assert "is at or above" not in page
+    assert "no threshold" not in page
+
+
+def test_an_absence_of_what_was_taken_in_says_on_what_it_rests(operator: Browser) -> None:
+    effect_id = builders.taken_in(operator.home)
+    builders.look(operator.home, effect_id)
+    page = operator.case(effect_id, query="decide=reject")
+    assert "Its key or request id is what the source file claims, so a second person" in page
+    assert "is at or above" not in page
 
 
 def test_an_escalation_without_a_moment_or_an_owner_is_kept_and_explained(

@@ -3,7 +3,7 @@
 import pytest
 
 from ledger.rules.cases import CaseFacts, Decision
-from ledger.rules.consequences import consequences
+from ledger.rules.consequences import consequences, second_person
 from ledger.rules.contract import Route
 from ledger.rules.decisions import option
 from tests.ledger.rules.samples import (
@@ -35,7 +35,7 @@ def test_accepting_alone_says_that_it_is_final() -> None:
         "Workflow wf_settle_20418 goes on from step 4.",
         "Nothing is sent to Baltic.",
         "No money moves.",
-        "Final once recorded. Later, only a compensation or a reopening by two people can follow.",
+        "Final once recorded. This version neither undoes nor reopens it.",
         "Nobody else must agree.",
     ]
 
@@ -83,27 +83,47 @@ def test_the_kinds_of_rejection_are_told_apart(evidence: object, record: str) ->
         (
             "accept",
             facts(EXACT, people_required=people(2), second_from_minor=1_200_001),
-            "Needs another person, as the policy says.",
+            "Needs another person, since the policy says so.",
         ),
         (
             "accept",
             facts(EXACT, people_required=people(3), amount_minor=None),
-            "Needs two other persons, since the amount is not known.",
+            "Needs two other persons, since the amount is not known here.",
         ),
         (
             "accept_with_difference",
             facts(SHORT, people_required=people(2)),
-            "Needs another person: a difference always does.",
+            "Needs another person, since a difference is never accepted alone.",
         ),
         (
             "accept_one_of_several",
             facts(TWO, people_required=people(2)),
-            "Needs another person: a choice among several always does.",
+            "Needs another person, since a choice between candidates is never made alone.",
         ),
         (
             "accept",
             facts(item(6, found(reference=None), route=Route.BY_ATTRIBUTES)),
-            "Needs another person: what only fits, with nothing on it that is ours, always does.",
+            "Needs another person, since it only fits what was sent, nothing on it names our key.",
+        ),
+        (
+            "accept",
+            facts(
+                item(6, found(reference=None), route=Route.BY_ATTRIBUTES),
+                contract=message_contract(),
+                amount_minor=None,
+                currency="XXX",
+            ),
+            "Needs another person, since it only fits what was sent, nothing on it names our key.",
+        ),
+        (
+            "reject",
+            facts(ABSENT, taken_in=True, second_from_minor=1_200_001),
+            "Needs another person, since its key or request id is what the source file claims.",
+        ),
+        (
+            "accept",
+            facts(EXACT, people_required={}, currency="NOK"),
+            "Needs two other persons, since the policy has no threshold for NOK.",
         ),
         ("escalate", facts(), "Nobody else must agree."),
     ],
@@ -123,3 +143,12 @@ def test_without_a_workflow_none_is_named() -> None:
 
 def test_what_is_not_offered_has_no_consequences() -> None:
     assert said("compensate", facts()) == said("reopen", facts()) == []
+
+
+def test_who_cannot_decide_alone_is_told_why_and_what_to_do() -> None:
+    likeness = facts(item(6, found(reference=None), route=Route.BY_ATTRIBUTES))
+    assert second_person(option(Decision.ACCEPT, likeness), likeness) == (
+        "It only fits what was sent, nothing on it names our key, so a second person must agree. "
+        "Nobody can decide this alone; escalate it instead."
+    )
+    assert second_person(option(Decision.ACCEPT, facts(EXACT)), facts(EXACT)) == ""
