@@ -257,7 +257,12 @@ def _case_facts(read: _Read, now: datetime) -> CaseFacts:
         last_dispatch_at=effect.last_attempt_at,
         attempts=effect.attempts,
         findings=tuple(
-            Evidence(e.no, e.finding, bool((e.body or {}).get("asked_by")))
+            Evidence(
+                e.no,
+                e.finding,
+                asked_by_person=bool((e.body or {}).get("asked_by")),
+                from_answer="look" not in (e.body or {}),
+            )
             for e in read.entries
             if e.finding and read.speaks_of_now(e.finding, e.at)
         ),

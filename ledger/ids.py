@@ -21,6 +21,7 @@ def screen_id(effect_id: UUID) -> str:
 def from_screen_id(text: str) -> UUID | None:
     """The id that `screen_id` or `str(uuid)` wrote, or None for anything else."""
     try:
+        text = text.strip().lower()
         if text.startswith(EFFECT_PREFIX):
             return UUID(bytes=base64.b32decode(text[len(EFFECT_PREFIX) :].upper() + "======"))
         return UUID(text)

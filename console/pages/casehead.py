@@ -40,7 +40,7 @@ def of(case: Case, *, seat: Seat, formats: Formats) -> dict[str, Any]:
     return {
         "id": identity,
         "short_id": f.cut(identity, longest=18),
-        "title": f"{case.contract.title} to {recipient}" if recipient else case.contract.title,
+        "title": f"{case.contract.title} · {recipient}" if recipient else case.contract.title,
         "summary": formats.say(summary(case.facts)),
         "badge": states.badge(
             effect.state,

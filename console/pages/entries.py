@@ -79,7 +79,10 @@ CAUSES = {
     Cause.ACKNOWLEDGED_ONLY: ("Acknowledged, not carried out yet", "How it ends is not known."),
     Cause.LEASE_LOST: ("The lease ran out without an answer", "The worker may have sent it."),
     Cause.INTERRUPTED: ("The worker was interrupted", "The request may have been carried out."),
-    Cause.LATE_EVIDENCE: ("Evidence came in before the retry", "The retry was called off."),
+    Cause.LATE_EVIDENCE: (
+        "Evidence of an earlier sending came in",
+        "So nothing is sent again before this is settled.",
+    ),
     Cause.TAKEN_IN: ("Taken in from elsewhere", "Its outcome was not known there."),
 }
 

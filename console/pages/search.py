@@ -12,7 +12,7 @@ from console.queries.search import MOST, Hit
 from ledger.ids import screen_id
 
 TRIED = (
-    "effect id and intent key, whole or its beginning",
+    "effect id, and intent key or its beginning",
     "provider object id and provider request id",
     "workflow id",
     "among open effects: object, amount and recipient",

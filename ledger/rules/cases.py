@@ -28,11 +28,12 @@ class Decision(StrEnum):
 
 
 class Evidence(NamedTuple):
-    """One finding with the number of its entry, and whether a person asked for the lookup."""
+    """One finding and its entry's number: asked for by a person, or an answer to a sending."""
 
     no: int
     finding: Finding
     asked_by_person: bool
+    from_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,9 +115,9 @@ _CAUSES = {
         "and the worker was stopped.", "The worker was stopped while it sent.", _SILENCE
     ),
     Cause.LATE_EVIDENCE: _CauseWords(
-        "and evidence of it came in while a retry waited.",
-        "Evidence of the first sending came in before the retry was sent.",
-        "The retry was called off.",
+        "and evidence of an earlier sending came in.",
+        "Evidence that an earlier sending was carried out came in.",
+        "So nothing is sent again before this is settled.",
     ),
     Cause.TAKEN_IN: _CauseWords(
         "elsewhere.",
@@ -260,7 +260,7 @@ def _lookup(facts: CaseFacts, item: Evidence) -> Words:
     """Where a finding comes from: the route, the moment, and how long after sending."""
     moment: datetime = item.finding.asked_at
     values: dict[str, Value] = {"at": moment, "route": _ROUTES[item.finding.route]}
-    template = "Lookup by {route}, {at}"
+    template = "The answer to what we sent, {at}" if item.from_answer else "Lookup by {route}, {at}"
     if facts.last_dispatch_at is not None and moment > facts.last_dispatch_at:
         values["after"] = duration(moment - facts.last_dispatch_at)
         template += ", {after} after sending"

@@ -37,7 +37,7 @@ def test_everything_that_a_decision_needs_stands_in_the_head(operator: Browser) 
     )
     head = part(operator.case(effect_id), '<header class="chead">', '<div class="cgrid">')
     for words in (
-        "Unknown", "Frozen: no retry, no failover", "Test payment to IBAN ending 4471",
+        "Unknown", "Frozen: no retry, no failover", "Test payment · IBAN ending 4471",
         "invoice:inv-20418:settle:v1", "1,234,500 JPY", "Test Bank", "account main",
         "wf-20418", "step settle", "invoice inv-20418", "Last attempt", "Request digest",
     ):  # fmt: skip
