@@ -18,7 +18,6 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
-from kombu import pools
 from psycopg.pq import TransactionStatus
 from pytest_django import DjangoDbBlocker
 
@@ -29,7 +28,7 @@ from ledger import access
 from tests.demonstration import Demonstration
 from tests.network import guard_sockets
 from tests.running import running
-from tests.servers import BrokerServer, DatabaseServer, SandboxServer
+from tests.servers import BrokerServer, DatabaseServer, SandboxServer, forget_pools
 
 # The only caller in whose transaction a refusal has to survive is a workflow.
 IDLE = TransactionStatus.IDLE
@@ -112,9 +111,8 @@ def valkey(server_folder: Path) -> Iterator[BrokerServer]:
     server.start()
     settings.REDIS_URL = server.url
     app.conf.broker_url = settings.CELERY_BROKER_URL = broker_url(server.url)
-    app.close()  # it may have pools of connections to where the broker was said to be before
-    pools.reset()  # kombu would hand the closed ones out again
-    del app.amqp
+    forget_pools()
+    app.loader.import_default_modules()
     yield server
     server.stop()
 

@@ -13,10 +13,12 @@ from urllib.parse import urlsplit
 
 import psycopg
 import redis
+from kombu import pools
 from psycopg.conninfo import make_conninfo
 
 from console import logins
 from console.broker import broker_url, socket_url
+from console.celery import app
 from console.embedded import Postgres, valkey_command, valkey_socket
 from console.processes import Child
 from console.state import free_port
@@ -203,3 +205,14 @@ def answers(url: str) -> bool:
     finally:
         connection.close()
     return True
+
+
+def forget_pools() -> None:
+    """Have tasks sent over new connections: to where the broker is said to be from now on.
+
+    `app.close` would also take the application off the list that shared tasks are registered with,
+    and a pool that is merely closed is handed out again.
+    """
+    pools.reset()
+    app._pool = None
+    del app.amqp

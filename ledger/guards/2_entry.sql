@@ -127,7 +127,8 @@ begin
     if moved then perform file_ending(old.state, new); end if;
   else
     update effect_open o set state = new.state, last_no = new.version, cause = new.cause,
-      due_at = coalesce(case when new.state = 1 then least(h.due_at, new.dispatch_until)
+      due_at = coalesce(case when new.state = 1 and h.due_at is not null
+          then least(h.due_at, new.dispatch_until)
           else h.due_at end, case when not moved then o.due_at
         when new.state = 2 then new.lease_until else at end),
       since = case when moved and new.state = 3 then coalesce(new.last_attempt_at, at)

@@ -6,8 +6,10 @@ is a close with linger 0, a lost answer a close without a byte, a held answer a 
 
 import hmac
 import json
+import socket
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -75,6 +77,7 @@ class Exchange(BaseHTTPRequestHandler):
                     413, code="too_large", message="the body must say its length, up to 256 KiB"
                 )
             )
+            self._drain()
             return
         body = self.rfile.read(int(length))
         if len(body) < int(length):
@@ -82,6 +85,16 @@ class Exchange(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self._answer(body)
+
+    def _drain(self) -> None:
+        """Read on after a refusal: closing on unread bytes would reset the answer away."""
+        self.wfile.flush()
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(1)
+            left = 4 * BODY_MAX
+            while left > 0 and (chunk := self.connection.recv(65_536)):
+                left -= len(chunk)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Say nothing: the request log is the log."""

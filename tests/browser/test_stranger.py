@@ -65,6 +65,7 @@ def test_a_strangers_five_lines_become_unknown_effects_and_all_are_settled(
     assert "0 taken in" in take_in(stage, FILE)
     taken = stage.rows("select * from effect where intent_key like '%%:shop_700_:intake:v1'")
     assert [effect["state"] for effect in taken] == [3] * 5
+    wait_until(lambda: looked_up_by_schedule(stage) == 5, what="the schedule's own first looks")
 
     desk.read(of(stage, "shop_7001"))
     desk.page.locator("#evidence").get_by_text("The source line", exact=True).click()
@@ -78,6 +79,15 @@ def test_a_strangers_five_lines_become_unknown_effects_and_all_are_settled(
     desk.decision.get_by_role("button", name="Mark rejected").click()
     expect(desk.page.get_by_text("Recorded as Rejected.")).to_be_visible()
     assert (part.path, part.receipts) == ([3, 5], [])
+
+
+def looked_up_by_schedule(stage: Demonstration) -> int:
+    """How many of the five were looked up: a look that comes in later would move the case."""
+    found = stage.rows(
+        "select count(*) as looks from effect_open where intent_key like '%%:shop_700_:intake:v1'"
+        " and looks > 0"
+    )
+    return int(found[0]["looks"])
 
 
 def settle(desk: Desk, line: str) -> None:

@@ -322,3 +322,8 @@ def test_an_object_that_an_unclear_answer_named_is_looked_up_by_its_id(at: Home)
     settle(held, Unclear(Cause.IN_PROGRESS, answer(), found=named))
     case = facts.case(at.tenant_id, held.effect_id, now=clock.now())
     assert case.view.provider_object_id == named.object_id
+
+
+def test_an_allowed_retry_is_due_at_once(at: Home) -> None:
+    held = waiting_again(at)
+    assert open_row(held.effect_id)["due_at"] <= clock.now()

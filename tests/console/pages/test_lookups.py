@@ -16,7 +16,7 @@ from tests import builders
 from tests.builders import Home
 from tests.console.pages.conftest import Browser
 from tests.logins import login
-from tests.servers import BrokerServer
+from tests.servers import BrokerServer, forget_pools
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("valkey")]
 
@@ -110,12 +110,12 @@ def test_a_broker_that_is_gone_does_not_lose_the_lookup(
 ) -> None:
     effect_id = builders.unknown(operator.home)
     monkeypatch.setattr(app.conf, "broker_url", "redis+socket:///nowhere")
-    app.pool.force_close_all()
+    forget_pools()
     try:
         assert ask(operator, effect_id).status_code == 302
     finally:
         monkeypatch.undo()
-        app.pool.force_close_all()
+        forget_pools()
     assert Lookup.objects.filter(effect_id=effect_id, finished_at=None).count() == 1
 
 
