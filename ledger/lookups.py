@@ -48,7 +48,8 @@ class Taken:
 def request(tenant_id: UUID, effect_id: UUID, *, by: Acting | None) -> Ticket:
     """Ask for a lookup, by a person or (`by` None) by schedule; joins one that is under way.
 
-    Raises NotPermitted, NotFound, or TooMany where this case was looked up in the last 5 seconds.
+    Raises NotPermitted, NotFound, or TooMany where a person had this case looked up in the last 5
+    seconds; the schedule's own look keeps nobody waiting.
     """
     if by is not None:
         access.require(by, tenant_id, "look_up")
@@ -58,13 +59,13 @@ def request(tenant_id: UUID, effect_id: UUID, *, by: Acting | None) -> Ticket:
     ):
         raise NotFound()
     last = row(
-        "select lookup_id, finished_at from lookup where tenant_id = %s and effect_id = %s"
+        "select lookup_id, finished_at, asked_by from lookup where tenant_id = %s and effect_id = %s"
         " order by asked_at desc limit 1",
         (tenant_id, effect_id),
     )
     if last and last[1] is None:
         return Ticket(last[0], joined=True)
-    if by is not None and last and clock.now() - last[1] < _AGAIN_AFTER:
+    if by and last and last[2] and clock.now() - last[1] < _AGAIN_AFTER:
         retry_at = last[1] + _AGAIN_AFTER
         raise TooMany("This was looked up a moment ago. Wait 5 seconds.", retry_at=retry_at)
     added = row(

@@ -97,6 +97,12 @@ def test_a_lookup_right_after_another_is_put_off_by_five_seconds(at: Home) -> No
         "finished_at"] == timedelta(seconds=5)  # fmt: skip
 
 
+def test_the_schedules_own_look_keeps_nobody_waiting(at: Home) -> None:
+    effect_id = unknown(at)
+    look(at, effect_id)
+    assert not ask(at, effect_id, by=at.operator).joined
+
+
 def test_five_seconds_later_it_may_be_asked_again(at: Home) -> None:
     effect_id = unknown(at)
     done = look(at, effect_id, by=at.operator)
