@@ -53,14 +53,12 @@ def request(tenant_id: UUID, effect_id: UUID, *, by: Acting | None) -> Ticket:
     """
     if by is not None:
         access.require(by, tenant_id, "look_up")
-    if (
-        row("select 1 from effect where tenant_id = %s and effect_id = %s", (tenant_id, effect_id))
-        is None
-    ):
+    here = "select 1 from effect where tenant_id = %s and effect_id = %s"
+    if row(here, (tenant_id, effect_id)) is None:
         raise NotFound()
     last = row(
-        "select lookup_id, finished_at, asked_by from lookup where tenant_id = %s and effect_id = %s"
-        " order by asked_at desc limit 1",
+        "select lookup_id, finished_at, asked_by from lookup"
+        " where tenant_id = %s and effect_id = %s order by asked_at desc limit 1",
         (tenant_id, effect_id),
     )
     if last and last[1] is None:
